@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from piase_gym.curricula.schema import DevelopmentalCurriculum as DevelopmentalCurriculum
     from piase_gym.curricula.schema import Hint as Hint
     from piase_gym.curricula.schema import MetricDefinition as MetricDefinition
-    from piase_gym.curricula.schema import Need as Need
+    from piase_gym.curricula.schema import RequiredMetric as RequiredMetric
     from piase_gym.curricula.schema import Rule as Rule
     from piase_gym.curricula.self_paced import SelfPaced as SelfPaced
     from piase_gym.curricula.setup import ScenarioSetupModule as ScenarioSetupModule

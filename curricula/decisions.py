@@ -20,7 +20,12 @@ from piase_gym.curricula import actions
 from piase_gym.curricula.actions import Action
 from piase_gym.curricula.condition_syntax import plain_value, type_of
 from piase_gym.curricula.conditions import ATTEMPTS
-from piase_gym.curricula.schema import Criterion, CurriculumStep, DevelopmentalCurriculum, Need
+from piase_gym.curricula.schema import (
+    Criterion,
+    CurriculumStep,
+    DevelopmentalCurriculum,
+    RequiredMetric,
+)
 from piase_gym.runs.metrics import PiaAVTInterface
 from piase_gym.runs.windows import Value
 
@@ -95,7 +100,7 @@ class _Reader:
         self.before: Sequence[Decision] | None = None
         """The decisions after earlier attempts at the step, if they are known."""
         self.values: dict[str, Value] = {}
-        self._asked: dict[Need, Value] = {}
+        self._asked: dict[RequiredMetric, Value] = {}
 
     def read(self, name: str, window: Mapping[str, int] | None = None) -> Value:
         """Return the value of a name, or ``None`` if it has none yet."""
@@ -118,7 +123,7 @@ class _Reader:
             return True
         return stalled(self.step, [*(made.values for made in self.before), self.values])
 
-    def _ask(self, need: Need) -> Value:
+    def _ask(self, need: RequiredMetric) -> Value:
         """Ask the interface; interfaces without windows are asked only for attempts."""
         window = need.as_window
         if window is None:

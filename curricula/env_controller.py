@@ -154,7 +154,7 @@ class EnvController(CurriculumController):
             participation = self.spectator(agent)
         self._show(participation, require_text(message), in_episode=True)
 
-    def _watch(self, _acts: Any, _tick: StepResult) -> None:
+    def _watch(self, _acts: Any, _result: StepResult) -> None:
         """Let the tutor look at every agent in play, and say something."""
         tutor, world = self.options.tutor, self.runner.world
         assert tutor is not None

@@ -161,25 +161,25 @@ class EpisodeCollector:
         Returns:
             Whether the episode is over for all of the caller's agents.
         """
-        tick: Any = self.runner.last_step
+        result: Any = self.runner.last_step
         self._recorded = self.taken
         for place, keep in self.step_hooks:
-            keep(tick[place])
-        return bool(tick.ended or tick.notes) and self._record_events(tick)
+            keep(result[place])
+        return bool(result.ended or result.notes) and self._record_events(result)
 
-    def _record_events(self, tick: StepResult) -> bool:
+    def _record_events(self, result: StepResult) -> bool:
         """Record what ended or was reached in a step; return whether the episode is over."""
         world = self.runner.world
-        for number, notes in tick.notes.items():
+        for number, notes in result.notes.items():
             episode = self._episodes.get(world.agents[number])
             if episode is not None:
                 for name in notes.get("milestones", ()):
                     episode.milestones.setdefault(name, self.step)
-        if not tick.ended:
+        if not result.ended:
             return False
         for episode in self._episodes.values():
             number = world.agents.index(episode.agent)
-            if (tick.terminated[number] or tick.truncated[number]) and not episode.end:
+            if (result.terminated[number] or result.truncated[number]) and not episode.end:
                 episode.end = self.step
                 episode.result = str(world.result(number))
                 if self.inputs.measures:

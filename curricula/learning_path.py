@@ -60,7 +60,7 @@ class EpisodeCountsAt:
 
 
 @dataclass(frozen=True)
-class UnderWay:
+class OpenAttempt:
     """An attempt without a decision yet.
 
     Attributes:
@@ -105,7 +105,7 @@ class LearningPath:
     outcome: str = "running"
     drawn: dict[int, int] = field(default_factory=dict)
     director: str | None = None
-    under_way: UnderWay | None = None
+    under_way: OpenAttempt | None = None
     uncounted: int = 0
 
     @property
@@ -146,7 +146,7 @@ class _Entry:
     decided_at: list[int]
     episodes: dict[int, tuple[int, int]]
     uncounted: int = 0
-    under_way: UnderWay | None = None
+    under_way: OpenAttempt | None = None
     names: Mapping[int, str] = field(default_factory=dict)
     director: str | None = None
 
@@ -192,7 +192,7 @@ def _of_progress(progress: AgentProgress) -> LearningPath:
     if not progress.decisions and "draws" in progress.memory:
         path.drawn = dict(progress.step_episodes)
     elif progress.active and progress.attempt:
-        path.under_way = UnderWay(progress.current_step_order, progress.attempt)
+        path.under_way = OpenAttempt(progress.current_step_order, progress.attempt)
     path.outcome = progress.outcome
     return path
 
@@ -222,7 +222,7 @@ def _of_folder(folder: Path) -> list[LearningPath]:
             path.director = entry.get("director", path.director)
             path.uncounted += entry.get("uncounted", 0)
             if path.under_way is not None and entry.get("under_way") is not None:
-                path.under_way = UnderWay(**entry["under_way"])
+                path.under_way = OpenAttempt(**entry["under_way"])
     return list(paths.values())
 
 
@@ -261,7 +261,7 @@ def _of_log(run: Run) -> list[LearningPath]:
                 path.director = data.get("director")
             elif kind == ATTEMPT:
                 path.names[data["order"]] = data["name"]
-                path.under_way = UnderWay(data["order"], data["attempt"])
+                path.under_way = OpenAttempt(data["order"], data["attempt"])
                 if "drawn_by" in data:
                     drawn.add(agent)
             else:

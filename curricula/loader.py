@@ -18,7 +18,7 @@ from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.errors import CurriculumError, ScenarioError, UnknownNameError
 from piase_gym.runs.metric_definitions import REACHED
 from piase_gym.scenarios.explaining import EXPECTED, find
-from piase_gym.scenarios.reading import Document, Key, Place, dotted, read_file, read_text
+from piase_gym.scenarios.reading import Document, Key, SourcePosition, dotted, read_file, read_text
 
 SUFFIX = ".curriculum.json"
 MOST_BYTES = 4_000_000
@@ -114,8 +114,8 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
     if not isinstance(document.data, Mapping):
         found = type(document.data).__name__ if document.data is not None else "nothing"
         raise CurriculumError(f"{source}:1:1: a curriculum is a mapping of keys, not {found}")
-    told: dict[tuple[Place, str], None] = {}
-    recovery, more = Recovery(document.data), True
+    told: dict[tuple[SourcePosition, str], None] = {}
+    recovery, more = ErrorRecovery(document.data), True
     curriculum = None
     while curriculum is None and more and len(told) < validation.MOST_PROBLEMS:
         try:
@@ -178,7 +178,7 @@ def _where(document: Document, key: Key) -> str:
 
 def _config_problems(
     curriculum: DevelopmentalCurriculum, document: Document
-) -> Iterator[tuple[Place, str]]:
+) -> Iterator[tuple[SourcePosition, str]]:
     """Yield what is wrong with what the steps set in the curriculum's own world."""
     if curriculum.world is None:
         return
@@ -196,14 +196,14 @@ def _config_problems(
 
 def _prompt_warnings(
     curriculum: DevelopmentalCurriculum, document: Document, folder: Path | None
-) -> Iterator[tuple[Place, str, bool]]:
+) -> Iterator[tuple[SourcePosition, str, bool]]:
     """Yield the steps with a missing or a wrong prompt; a wrong one is an error."""
     from piase_gym.curricula import prompts
 
     for step in curriculum.steps:
         if not step.prompt_reference or folder is None:
             continue
-        place: Place = document.place(("steps", step.index, "prompt_reference"))
+        place: SourcePosition = document.place(("steps", step.index, "prompt_reference"))
         try:
             path = prompts.prompt_path(curriculum, step)
             if path is None:
@@ -227,7 +227,7 @@ _NEUTRAL: Mapping[str, Any] = {
 """What takes the place of a wrong entry."""
 
 
-class Recovery:
+class ErrorRecovery:
     """The data of a curriculum, in which wrong parts are replaced round by round.
 
     Args:

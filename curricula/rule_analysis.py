@@ -15,7 +15,7 @@ from piase_gym.curricula.actions import Action
 from piase_gym.curricula.condition_syntax import tokenize
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import default_action, meets
-from piase_gym.curricula.schema import CurriculumStep, Need
+from piase_gym.curricula.schema import CurriculumStep, RequiredMetric
 from piase_gym.runs.metric_definitions import MEASURE, METRICS, MILESTONE, REACHED
 from piase_gym.runs.windows import Value
 
@@ -64,7 +64,7 @@ def analyse(step: CurriculumStep, *, branched_to: bool = True) -> Analysis:
     """
     read = {n: step.need(n) for r in step.rules for n in r.condition.names if n != ATTEMPTS}
     constants = _Constants(step)
-    numbers: dict[Need, set[float]] = {}
+    numbers: dict[RequiredMetric, set[float]] = {}
     for criterion in step.completion_criteria:
         need = step.need(criterion.metric, criterion.window)
         numbers.setdefault(need, set()).update(constants.of(criterion.metric))
@@ -93,8 +93,8 @@ def analyse(step: CurriculumStep, *, branched_to: bool = True) -> Analysis:
 def _outcome(
     step: CurriculumStep,
     attempt: int,
-    case: Mapping[Need, Value],
-    read: Mapping[str, Need],
+    case: Mapping[RequiredMetric, Value],
+    read: Mapping[str, RequiredMetric],
     alone: set[int],
 ) -> Outcome:
     """Return the outcome of an attempt, and note every rule that holds."""
@@ -180,7 +180,7 @@ def _between(numbers: list[float]) -> list[float]:
     return sorted(found)
 
 
-def _points(step: CurriculumStep, need: Need, constants: list[float]) -> list[Value]:
+def _points(step: CurriculumStep, need: RequiredMetric, constants: list[float]) -> list[Value]:
     """Return the values to try for a metric."""
     name = need.metric
     spec = METRICS.get(name)

@@ -162,7 +162,7 @@ class Rule(NamedTuple):
         return f"{self.condition.text} -> {self.action}"
 
 
-class Need(NamedTuple):
+class RequiredMetric(NamedTuple):
     """A metric that a curriculum reads, in the form in which the interface is asked for it.
 
     Attributes:
@@ -328,15 +328,15 @@ class CurriculumStep(CurriculumModel):
         wanted = self.developmental_stage_prerequisite
         return wanted is None or wanted in stages
 
-    def need(self, name: str, window: Mapping[str, int] | None = None) -> Need:
+    def need(self, name: str, window: Mapping[str, int] | None = None) -> RequiredMetric:
         """Return the metric that the interface is asked for when the step reads a name."""
         defined = self._setting.metrics.get(name)
         if defined is not None:
             name, window = defined.metric or name, window or defined.window
-        return Need(name, None if window is None else check_window(window))
+        return RequiredMetric(name, None if window is None else check_window(window))
 
     @property
-    def needs(self) -> tuple[Need, ...]:
+    def needs(self) -> tuple[RequiredMetric, ...]:
         """Every metric that the step reads, in order, each once."""
         found = [self.need(c.metric, c.window) for c in self.completion_criteria]
         names = [name for rule in self.rules for name in rule.condition.names]
@@ -521,7 +521,7 @@ class DevelopmentalCurriculum(CurriculumModel):
         return next((step for step in ahead if step.is_open(stages)), None)
 
     @cached_property
-    def needs(self) -> tuple[Need, ...]:
+    def needs(self) -> tuple[RequiredMetric, ...]:
         """Every metric that is read anywhere, each once."""
         return tuple(dict.fromkeys(need for step in self.steps for need in step.needs))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from piase_gym.curricula.progress import MOST, AgentProgress, typed
-from piase_gym.curricula.schema import DevelopmentalCurriculum, Need
+from piase_gym.curricula.schema import DevelopmentalCurriculum, RequiredMetric
 from piase_gym.errors import ProgressError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 
@@ -28,7 +28,7 @@ class _Recent:
     hints: list[tuple[int, int, int]]
 
 
-def longest_windows(needs: Iterable[Need]) -> dict[str, int]:
+def longest_windows(needs: Iterable[RequiredMetric]) -> dict[str, int]:
     """Return the longest window of each kind that is read; empty if all are single attempts."""
     found: dict[str, int] = {}
     for need in needs:
@@ -37,7 +37,9 @@ def longest_windows(needs: Iterable[Need]) -> dict[str, int]:
     return {} if found.keys() <= {"attempts"} and found.get("attempts", 1) == 1 else found
 
 
-def save_windows(history: History, progress: AgentProgress, needs: Iterable[Need]) -> None:
+def save_windows(
+    history: History, progress: AgentProgress, needs: Iterable[RequiredMetric]
+) -> None:
     """Save in an agent's progress what its windows still need from the past."""
     windows = longest_windows(needs)
     if not windows:

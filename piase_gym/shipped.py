@@ -27,15 +27,18 @@ from piase_gym.worlds.text_room.levels import ids as room_ids
 from piase_gym.worlds.word_craft.levels import ids as craft_ids
 
 
-def _world(folder: str, parser: str, oracle: str, scripted: str, **row: Any) -> WorldSpec:
-    """Return the row of a world that has its parts where all worlds here have them."""
+def _world(folder: str, parser: str, **row: Any) -> WorldSpec:
+    """Return the row of a world that has its parts where all worlds here have them.
+
+    ScreenSearch has no players, as only the window knows what is in it.
+    """
     place, name = f"piase_gym.worlds.{folder}", row["name"]
     return WorldSpec(
         world=f"{place}.world:{name}",
         config=f"{place}.config:{name}Config",
         parser=f"{place}.{parser}:parse",
-        oracle=f"{place}.players.oracle:{oracle}",
-        scripted=f"{place}.players.scripted:{scripted}",
+        oracle=f"{place}.players.oracle:{name}Oracle",
+        scripted=f"{place}.players.scripted:{name}Script",
         **row,
     )
 
@@ -44,16 +47,12 @@ WORLDS = (
     _world(
         "grid_world",
         "facts",
-        "GridOracle",
-        "GridScript",
         name="GridWorld",
         summary="Navigate, unlock and share a grid, seen through a window or whole.",
     ),
     _world(
         "text_room",
         "observe.text",
-        "TextRoomOracle",
-        "TextRoomSearch",
         name="TextRoom",
         summary="A text adventure: rooms, locks, hidden things, written stories and quests.",
         aliases=("TextBasedRoom", "TextBasedRoom_v1"),
@@ -61,8 +60,6 @@ WORLDS = (
     _world(
         "household",
         "observe.text",
-        "HouseholdOracle",
-        "HouseholdSearch",
         name="Household",
         summary="ALFWorld's text games: find, clean, heat and put away what is in a home.",
         aliases=("ALFWorld",),
@@ -70,8 +67,6 @@ WORLDS = (
     _world(
         "sql_query",
         "observe.text",
-        "SqlQueryOracle",
-        "SqlQuerySolver",
         name="SqlQuery",
         summary="InterCode's SQL tasks: answer questions about databases by running queries.",
         aliases=("InterCodeSQL",),
@@ -79,8 +74,6 @@ WORLDS = (
     _world(
         "physics_playground",
         "observe.text",
-        "PhysicsOracle",
-        "PhysicsScript",
         name="PhysicsPlayground",
         summary="Rovers and spheres push, grip, stack and carry things that have mass.",
         extra="physics",
@@ -89,8 +82,6 @@ WORLDS = (
     _world(
         "social_dilemma",
         "parsing",
-        "DilemmaOracle",
-        "DilemmaScript",
         name="SocialDilemma",
         summary="Games in which what is best for each is not what is best for all.",
         aliases=("SocialDilemmaSim",),
@@ -108,16 +99,12 @@ WORLDS = (
     _world(
         "object_search",
         "observe.text",
-        "SearchOracle",
-        "SearchScript",
         name="ObjectSearch",
         summary="Explorers look for things in a place they do not know, and report what they see.",
     ),
     _world(
         "word_craft",
         "observe.text",
-        "WordCraftOracle",
-        "WordCraftScript",
         name="WordCraft",
         summary="Combine things to make others, until the goal is made: common sense as a game.",
         aliases=("WordCraftEnv",),

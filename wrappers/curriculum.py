@@ -84,7 +84,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
             raise UnknownFieldError(f"CurriculumWrapper has no option {name!r}; {hint}")
     layer = env
     while layer is not None:
-        if isinstance(layer, _Led):
+        if isinstance(layer, _CurriculumWrapper):
             raise ConfigError(
                 "the agents of this environment follow curricula already; one CurriculumWrapper "
                 "takes those of all agents, as a mapping"
@@ -99,7 +99,7 @@ def CurriculumWrapper(  # the wrapper's name in the words of users, whatever it 
     )
 
 
-class _Led(CurriculumProperties):
+class _CurriculumWrapper(CurriculumProperties):
     """What the wrappers of all kinds share."""
 
     env: Any
@@ -110,7 +110,7 @@ class _Led(CurriculumProperties):
         self.env.close(**kwargs)
 
 
-class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
+class ParallelCurriculum(_CurriculumWrapper, BaseParallelWrapper[Any, Any, Any]):
     """A ParallelEnv whose agents follow curricula."""
 
     def __init__(self, env: ParallelEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:
@@ -156,7 +156,9 @@ class ParallelCurriculum(_Led, BaseParallelWrapper[Any, Any, Any]):
         return found
 
 
-class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+class GymCurriculum(
+    _CurriculumWrapper, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
+):
     """A Gymnasium Env whose learner follows a curriculum.
 
     Its spec can make it again, from the beginning of the curriculum or from the kept progress.
@@ -187,7 +189,7 @@ class GymCurriculum(_Led, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstruct
         return found
 
 
-class BatchCurriculum(_Led):
+class BatchCurriculum(_CurriculumWrapper):
     """A `batch_env` whose agents follow curricula; everything else is that of the batch."""
 
     def __init__(self, env: Any, curricula: Any, **options: Any) -> None:
@@ -220,7 +222,7 @@ class BatchCurriculum(_Led):
         return getattr(self.env, name)
 
 
-class VectorCurriculum(_Led, VectorWrapper):
+class VectorCurriculum(_CurriculumWrapper, VectorWrapper):
     """A VectorEnv over a batch whose learner follows a curriculum."""
 
     def __init__(self, env: VectorEnv[Any, Any, Any], curricula: Any, **options: Any) -> None:

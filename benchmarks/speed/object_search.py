@@ -21,8 +21,8 @@ from piase_gym.benchmarks.speed.throughput import noop_row, task_row, world_row
 from piase_gym.benchmarks.speed.timing import ROUNDS, SECONDS, measure, milliseconds
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.players.coverage import CoveragePlanner
-from piase_gym.worlds.object_search.players.oracle import SearchOracle
-from piase_gym.worlds.object_search.players.scripted import SearchScript
+from piase_gym.worlds.object_search.players.oracle import ObjectSearchOracle
+from piase_gym.worlds.object_search.players.scripted import ObjectSearchScript
 from piase_gym.worlds.object_search.world import ObjectSearch
 
 FILE = OUT = Path(__file__).parents[1] / "measured" / "object_search.json"
@@ -41,9 +41,9 @@ def play(player: str, seed: int) -> dict[str, float]:
     world.reset(seed)
     players: list[Any]
     if player.startswith("explorers"):
-        players = [SearchScript(world, talks="with " in player) for _ in range(AGENTS)]
+        players = [ObjectSearchScript(world, talks="with " in player) for _ in range(AGENTS)]
     else:
-        one = (CoveragePlanner if player == "coverage planner" else SearchOracle)(world)
+        one = (CoveragePlanner if player == "coverage planner" else ObjectSearchOracle)(world)
         players = [one] * AGENTS
     while any(world.alive):
         acts = [players[a].act(a) if world.alive[a] else None for a in range(AGENTS)]

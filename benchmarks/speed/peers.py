@@ -97,7 +97,7 @@ def interpreters() -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Found:
+class PeerStatus:
     """A peer in one interpreter: ``ready`` (then with a timer), ``missing`` or ``failed``."""
 
     state: str
@@ -106,7 +106,7 @@ class Found:
 
 
 @contextmanager
-def open_in(python: str, peer: Peer) -> Iterator[Found]:
+def open_in(python: str, peer: Peer) -> Iterator[PeerStatus]:
     """Start a peer in one interpreter.
 
     Raises:
@@ -135,9 +135,9 @@ def open_in(python: str, peer: Peer) -> Iterator[Found]:
     try:
         state, _, words = answers.readline().strip().partition(" ")
         if state == "ready":
-            yield Found(state, words, timer)
+            yield PeerStatus(state, words, timer)
         else:
-            yield Found(state or "failed", words or "it ended without a word")
+            yield PeerStatus(state or "failed", words or "it ended without a word")
     finally:
         for end in (orders, answers):
             with contextlib.suppress(OSError):

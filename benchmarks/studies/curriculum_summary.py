@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
-from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all, report_errors
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula import load
 from piase_gym.curricula.learning_path import PATH, SUCCESS, read_paths, read_rows
@@ -211,7 +211,7 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
     given = parsed(arguments)
-    with errors_told(given.parser):
+    with report_errors(given.parser):
         do_all(given.jobs, perform, given.out, told, given.workers, given.ray)
 
 

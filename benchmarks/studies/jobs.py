@@ -100,7 +100,7 @@ def add_backend(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def errors_told(parser: argparse.ArgumentParser) -> Iterator[None]:
+def report_errors(parser: argparse.ArgumentParser) -> Iterator[None]:
     """End a command with a sentence if its work raises; after Ctrl-C its status is 130."""
     try:
         yield

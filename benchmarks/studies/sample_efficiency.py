@@ -28,7 +28,7 @@ from piase_gym.benchmarks.evaluation.evaluate import evaluate, versions
 from piase_gym.benchmarks.evaluation.results import by_run
 from piase_gym.benchmarks.evaluation.statistics import mean_interval, share_interval
 from piase_gym.benchmarks.evaluation.tables import markdown
-from piase_gym.benchmarks.studies.jobs import add_backend, errors_told
+from piase_gym.benchmarks.studies.jobs import add_backend, report_errors
 from piase_gym.core.files import write_json
 from piase_gym.errors import TrainingError
 from piase_gym.jobs import choose_backend, run_jobs
@@ -205,7 +205,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Console().print(told, soft_wrap=True)
     done = {(run["seed"], run["learner"]) for run in found["runs"]}
     todo, errors = [(name, seed) for seed, name in order if (seed, name) not in done], []
-    with errors_told(parser):
+    with report_errors(parser):
         backend = choose_backend(options.workers, options.ray)
         for outcome in run_jobs(todo, lambda run: measure(*run), backend, name=run_name):
             if outcome.error is not None:

@@ -21,7 +21,7 @@ from piase_gym.agents import make_agent
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.benchmarks.evaluation.statistics import wilson
-from piase_gym.benchmarks.studies.jobs import Line, add_backend, do_all, errors_told, read_once
+from piase_gym.benchmarks.studies.jobs import Line, add_backend, do_all, read_once, report_errors
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import write_json
 from piase_gym.training.evaluation import look
@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     places = product(options.tasks, options.seeds)
     jobs = [Job(TrainSettings(task=task, seed=seed, **fields)) for task, seed in places]
     lines = options.out.with_suffix(".jsonl")
-    with errors_told(parser):
+    with report_errors(parser):
         do_all(jobs, perform, lines, told, options.workers, options.ray)
     done = {line["key"]: line for line in read_once(lines)}
     words = sys.argv[1:] if arguments is None else arguments

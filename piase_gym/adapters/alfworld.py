@@ -30,7 +30,7 @@ from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.levels.files import FILE
 from piase_gym.worlds.household.levels.words import TASKS, TaskName
 from piase_gym.worlds.household.players.planner import find_plan
-from piase_gym.worlds.household.players.scripted import HouseholdSearch
+from piase_gym.worlds.household.players.scripted import HouseholdScript
 from piase_gym.worlds.household.world import Household
 
 TASK_TYPES: Final[Mapping[int, TaskName]] = {
@@ -244,7 +244,7 @@ class TextGames:
         self.games, self.batch_size, self._steps, self._expert = games, batch_size, steps, expert
         self.gamefiles = list(games.game_files)
         self._worlds: list[Household] = []
-        self._searchers: list[HouseholdSearch] = []
+        self._searchers: list[HouseholdScript] = []
         self._shown: list[tuple[str, float, bool]] = []
         self.seed(1234)
 
@@ -273,7 +273,7 @@ class TextGames:
             world = Household(self.games.world_config(next(self._order), self._steps))
             world.reset(0)
             self._worlds.append(world)
-        self._searchers = [HouseholdSearch(world) for world in self._worlds]
+        self._searchers = [HouseholdScript(world) for world in self._worlds]
         self._shown = [(world.native_text(0), 0.0, False) for world in self._worlds]
         return [text for text, _, _ in self._shown], self._infos()
 
@@ -291,9 +291,9 @@ class TextGames:
             raise ActionError(f"step takes a list of {self.batch_size} commands")
         for k, (world, command) in enumerate(zip(self._worlds, commands, strict=True)):
             if world.alive[0]:
-                tick = world.step([world.read(0, command)])
-                over = tick.terminated[0] or tick.truncated[0]
-                self._shown[k] = (world.native_text(0), float(tick.terminated[0]), over)
+                result = world.step([world.read(0, command)])
+                over = result.terminated[0] or result.truncated[0]
+                self._shown[k] = (world.native_text(0), float(result.terminated[0]), over)
         texts, scores, dones = (list(column) for column in zip(*self._shown, strict=True))
         return texts, scores, dones, self._infos()
 

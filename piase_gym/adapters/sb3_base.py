@@ -14,7 +14,7 @@ from piase_gym.core.snapshot import DAMAGE
 from piase_gym.envs.actions import to_indices
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.observations import ObservationStyle
-from piase_gym.envs.pictures import OneSize
+from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
 from piase_gym.errors import (
@@ -97,7 +97,7 @@ class AgentVecEnv(VecEnv):
         self._actions: NDArray[Any] = np.zeros(0)
         self.render_mode = render_mode
         self._window = Window() if render_mode == "human" else None
-        self._pictures = OneSize()
+        self._pictures = SizeFitter()
         super().__init__(envs * agents, seen, acts)
         self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 8}
         self._returns = np.zeros(self.num_envs)

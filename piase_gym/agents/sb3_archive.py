@@ -168,14 +168,14 @@ def _products(arguments: Any) -> list[int]:
 # -- pickles as data ----------------------------------------------------------------------
 
 
-class Inert:
+class UnbuiltObject:
     """What a pickle would have made: the name of its class, arguments and state."""
 
     origin: tuple[str, str] = ("", "")
     args: tuple[Any, ...]
     state: Any
 
-    def __new__(cls, *args: Any, **_: Any) -> Inert:
+    def __new__(cls, *args: Any, **_: Any) -> UnbuiltObject:
         """Keep the arguments."""
         made = object.__new__(cls)
         made.args, made.state = args, None
@@ -187,15 +187,15 @@ class Inert:
 
 
 class _Reader(pickle.Unpickler):
-    """Reads a pickle, with an `Inert` class in place of everything that it names."""
+    """Reads a pickle, with an `UnbuiltObject` class in place of everything that it names."""
 
     def find_class(self, module: str, name: str) -> Any:
         """Return a class that only keeps what it is given."""
-        return type("Named", (Inert,), {"origin": (module, name)})
+        return type("Named", (UnbuiltObject,), {"origin": (module, name)})
 
 
 def inert(content: bytes) -> Any:
-    """Return a pickle as plain values and `Inert` ones.
+    """Return a pickle as plain values and `UnbuiltObject` ones.
 
     Raises:
         PolicyError: If it is damaged.
@@ -211,7 +211,7 @@ def inert(content: bytes) -> Any:
 
 def _origin(value: Any) -> tuple[str, str]:
     """Return the class or function that a value stands for, or was made by."""
-    return value.origin if isinstance(value, Inert) else ("", type(value).__name__)
+    return value.origin if isinstance(value, UnbuiltObject) else ("", type(value).__name__)
 
 
 def _foreign(value: Any) -> Foreign:

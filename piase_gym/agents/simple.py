@@ -129,7 +129,7 @@ class OracleAgent(_PlayerOfWorld):
     part = called = "oracle"
 
     def internal_state(self) -> dict[str, Any] | None:
-        """Return ``cut_short`` if the search for plans ran out of its budget; see `GridOracle`."""
+        """Return ``cut_short`` if the search ran out of its budget; see `GridWorldOracle`."""
         return {"cut_short": True} if getattr(self._player, "cut_short", False) else None
 
 

@@ -39,7 +39,7 @@ from piase_gym.runs.columns import ENDING, ColumnRecorder
 from piase_gym.runs.minari_episodes import Datasets, action_number
 from piase_gym.runs.options import Options
 from piase_gym.runs.sinks import FileSink
-from piase_gym.runs.writer import Sinks, clerk
+from piase_gym.runs.writer import Sinks, writer_thread
 
 DIGEST_EVERY = 1000
 KINDS = ("actions", "observations", "text")
@@ -161,7 +161,7 @@ def _columns_of(env: BatchEnv, path: Path, shard: Shard) -> ColumnRecorder:
     name = f"{shard.setting.name}-{shard.seed}"
     options = Options(run_id=name, digest_every=DIGEST_EVERY, clock=clock, epoch=0)
     recorder = ColumnRecorder(env, Sinks([FileSink(path, True)], "stop"), options, "BatchEnv")
-    clerk.leave(recorder.file)  # no thread of ours decides when blocks are written
+    writer_thread.leave(recorder.file)  # no thread of ours decides when blocks are written
     return recorder
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Addition(ABC):
-    """One thing added to what agents know: something that the world itself keeps, or `Notes`.
+    """One thing added to what agents know: kept by the world itself, or `KeptPerceptions`.
 
     Attributes:
         field: Its field of `Facts`, and its key in states.
@@ -78,7 +78,7 @@ class Addition(ABC):
         """Return what is shown as the numbers of a vector."""
 
 
-class Notes(Addition):
+class KeptPerceptions(Addition):
     """An addition that keeps what agents have perceived, as a part of the state."""
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Notes(Addition):
         """
 
 
-class Kept(NamedTuple):
+class CapturedAdditions(NamedTuple):
     """What `World.capture` kept, and what was shown of each addition at that moment."""
 
     own: Any
@@ -113,7 +113,10 @@ class Kept(NamedTuple):
 
 
 def _write_with_additions(
-    write: Callable[[Any, int], str], additions: Sequence[type[Addition]], kept: Kept, agent: int
+    write: Callable[[Any, int], str],
+    additions: Sequence[type[Addition]],
+    kept: CapturedAdditions,
+    agent: int,
 ) -> str:
     """Write a world's own text, and after it the lines of the additions."""
     pairs = zip(additions, kept.views, strict=True)
@@ -163,13 +166,13 @@ class ShowsAdditions:
         self._keep_up()
         alive, self._stepping = self.alive, True
         try:
-            tick = super().step(acts)
+            result = super().step(acts)
         finally:
             self._stepping = False
         for part in self._noting:
             part.pass_step()
         self._took_part, self._noted = {i for i, plays in enumerate(alive) if plays}, False
-        return tick
+        return result
 
     def enter(self, agent: int) -> None:
         """Let an agent enter; what it perceives then is noted, too."""
@@ -178,9 +181,9 @@ class ShowsAdditions:
         self._noted = False
 
     @property
-    def _noting(self) -> list[Notes]:
+    def _noting(self) -> list[KeptPerceptions]:
         """The additions that keep something."""
-        return [part for part in self.additions if isinstance(part, Notes)]
+        return [part for part in self.additions if isinstance(part, KeptPerceptions)]
 
     def _keep_up(self) -> None:
         """Take note of what every agent perceives, once per step."""
@@ -242,7 +245,7 @@ class ShowsAdditions:
         views = [self._shown(agent) for agent in range(len(self.agents))]
         self._adds = False
         try:
-            return [Kept(*pair) for pair in zip(super().capture(), views, strict=True)]
+            return [CapturedAdditions(*pair) for pair in zip(super().capture(), views, strict=True)]
         finally:
             self._adds = True
 
@@ -281,7 +284,7 @@ class ShowsAdditions:
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `get_state` returned."""
         found = [part.of(self) for part in self.addition_types]
-        kept = [part for part in found if isinstance(part, Notes)]
+        kept = [part for part in found if isinstance(part, KeptPerceptions)]
         for part in kept:
             if not isinstance(state, Mapping) or part.field not in state:
                 raise SnapshotError(f"{self.name}: the state lacks {part.field!r}")

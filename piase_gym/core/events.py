@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.core.interrupts import whole
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.errors import ConfigError
 
 STEP_KINDS = frozenset({"step", "message", "milestone"})
@@ -98,7 +98,7 @@ class Events:
     def watch(
         self, watcher: Watcher, decoded: bool = False, last: bool = False
     ) -> Callable[[], None]:
-        """Call ``watcher(acts, tick)`` after every step; cheaper than subscribing.
+        """Call ``watcher(acts, result)`` after every step; cheaper than subscribing.
 
         Args:
             watcher: Called after all other events of the step. It must not change its arguments.
@@ -130,7 +130,7 @@ class Events:
         """Call everyone who listens for a kind; without listeners nothing is built."""
         if self._listeners:
             event: Event | None = None
-            with whole:
+            with uninterrupted:
                 for listener, kinds in tuple(self._listeners):
                     if kinds is None or kind in kinds:
                         event = event or Event(kind, agent, data)

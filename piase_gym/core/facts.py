@@ -180,15 +180,15 @@ def check_box(act: object, box: Box, agent: str) -> NDArray[Any]:
     return values
 
 
-def explain_invalid(tick: StepResult, plans: Sequence[DecodedAction | Act]) -> StepResult:
+def explain_invalid(result: StepResult, plans: Sequence[DecodedAction | Act]) -> StepResult:
     """Add the messages of invalid actions to the notes of a step, as ``feedback``."""
     said = {i: plan.message for i, plan in enumerate(plans) if isinstance(plan, InvalidAction)}
     if not said:
-        return tick
-    notes = dict(tick.notes)
+        return result
+    notes = dict(result.notes)
     for agent, message in said.items():
         notes[agent] = {"feedback": message, **notes.get(agent, {})}
-    return tick._replace(notes=notes)
+    return result._replace(notes=notes)
 
 
 @dataclass(frozen=True)

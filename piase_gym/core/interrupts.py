@@ -18,7 +18,7 @@ from types import FrameType
 _MAIN = threading.main_thread().ident
 
 
-class Whole:
+class UninterruptedBlocks:
     """Blocks that an interrupt does not break, once `watch` was called; see the module docstring.
 
     Nothing is held back where other code already handles SIGINT, nor in threads other than the
@@ -75,7 +75,7 @@ class Whole:
         raise KeyboardInterrupt
 
 
-whole = Whole()
+uninterrupted = UninterruptedBlocks()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ text it is
 and in the vector, for each of the 16 seen last, latest first: 1 + how many steps ago (at most 255),
 8 numbers for the name (hashed words) and 4 for the place (1 and its coordinates, or hashed words).
 Of things that occur many times, such as apples, each place is remembered separately until it is in
-view again (`Several`). GridWorld and TextRoom remember whole maps, in forms of their own.
+view again (`UnnamedThings`). GridWorld and TextRoom remember whole maps, in forms of their own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Notes, split_text
+from piase_gym.core.additions import KeptPerceptions, split_text
 from piase_gym.core.facts import Remembered
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.shared_memory import (
@@ -51,7 +51,7 @@ _START = re.compile(r"Remembered, ([1-9]\d{0,2}) steps? ago: (.+)")
 _AT = re.compile(r"([^:]+?)(?: at (\(.+\)|-?[\d.e+-]+)|: (.+))?")
 
 
-class Several(NamedTuple):
+class UnnamedThings(NamedTuple):
     """The places of things of one kind that have no names of their own.
 
     Attributes:
@@ -63,7 +63,7 @@ class Several(NamedTuple):
     in_view: Collection[Any]
 
 
-class Recall(Notes):
+class Recall(KeptPerceptions):
     """What each agent remembers."""
 
     field: ClassVar[str] = "remembered"
@@ -97,7 +97,7 @@ class Recall(Notes):
         """Take note of what an agent perceives."""
         known = self.known[agent]
         for name, place in world.perceived(facts).items():
-            if isinstance(place, Several):
+            if isinstance(place, UnnamedThings):
                 in_view = set(map(_place, place.in_view))
                 old = known.get(name, {}).items()
                 kept = {where: seen for where, seen in old if where not in in_view}

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Notes, split_text
+from piase_gym.core.additions import KeptPerceptions, split_text
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.facts import SharedView
 from piase_gym.core.jsonable import jsonable
@@ -249,7 +249,7 @@ def place_code(place: Any) -> NDArray[np.float64]:
     return row
 
 
-class SharedMemoryAddition(Notes):
+class SharedMemoryAddition(KeptPerceptions):
     """The shared memory, as every agent is shown it."""
 
     field: ClassVar[str] = "shared_memory"

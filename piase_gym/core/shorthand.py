@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, field_validato
 from pydantic_core import CoreSchema
 
 
-class Lenient(BaseModel):
+class ShorthandModel(BaseModel):
     """A model that never changes, and whose JSON Schema has its shorter forms.
 
     Attributes:
@@ -59,4 +59,4 @@ class Lenient(BaseModel):
 
 def as_list(value: Any) -> Any:
     """Read one entry as a list of one."""
-    return [value] if isinstance(value, Mapping | Lenient) else value
+    return [value] if isinstance(value, Mapping | ShorthandModel) else value

@@ -303,13 +303,13 @@ class World(ABC, Generic[C, F]):
         invalid = InvalidAction in map(type, plans)
         if invalid:
             understood = list(map(self._understood, range(len(plans)), acts, plans))
-        tick = self.advance(plans)
+        result = self.advance(plans)
         if invalid:
-            tick = explain_invalid(tick, plans)
+            result = explain_invalid(result, plans)
         if self.script is not None:
-            tick = play_script(self, self.script, tick, alive, plans)
-        self._last = understood, tick
-        return tick
+            result = play_script(self, self.script, result, alive, plans)
+        self._last = understood, result
+        return result
 
     def decode(self, agent: int, act: Act) -> DecodedAction:
         """Decode one act and judge whether it is legal now."""
@@ -595,9 +595,9 @@ class World(ABC, Generic[C, F]):
         known = self.check(agent, found) if isinstance(found, Command) else found
         return known if isinstance(known, Command) else plan
 
-    def note_step(self, acts: Sequence[Act], tick: StepResult | None) -> None:
+    def note_step(self, acts: Sequence[Act], result: StepResult | None) -> None:
         """Note a step that was done elsewhere, such as in a batch; ``None`` clears the note."""
-        self._last = [None] * len(self.agents) if tick is None else (acts, tick)
+        self._last = [None] * len(self.agents) if result is None else (acts, result)
 
     def set_last_steps(self, last_steps: Sequence[LastStep | None]) -> None:
         """Let `last_steps` return this until the next step."""
@@ -613,9 +613,9 @@ class World(ABC, Generic[C, F]):
             self._last = self.describe_step(*self._last)
         return self._last
 
-    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
+    def describe_step(self, acts: Sequence[Act], result: StepResult) -> list[LastStep | None]:
         """Return what `last_steps` returns, for a step that has just been done."""
-        rewards, _, _, outcomes, _, notes = tick
+        rewards, _, _, outcomes, _, notes = result
         return [
             None if act is None else self._last_step(i, act, outcomes[i], rewards[i], notes)
             for i, act in enumerate(acts)

@@ -25,7 +25,7 @@ Name = Union[str, Path, WorldConfig, "Scenario", OwnEnvironment, type[OwnEnviron
 An environment of one's own, or its class, does too."""
 
 
-class Resolved(NamedTuple):
+class ResolvedArguments(NamedTuple):
     """What to make.
 
     Attributes:
@@ -43,7 +43,9 @@ class Resolved(NamedTuple):
     own: Any = None
 
 
-def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str, Any]) -> Resolved:
+def resolve(
+    name: Name, scenario: object, envelope: object, fields: Mapping[str, Any]
+) -> ResolvedArguments:
     """Return what a name, a scenario and fields of the config stand for.
 
     Raises:
@@ -60,7 +62,7 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
         what = "config object" if isinstance(name, WorldConfig) else "scenario for a name"
         raise ScenarioError(f"give a {what} or scenario=..., not both")
     if isinstance(name, WorldConfig):
-        return Resolved(name.changed(given) if given else name, spec, task, None)
+        return ResolvedArguments(name.changed(given) if given else name, spec, task, None)
     base, chosen = found.fields, found.scenario
     named = task.scenario if scenario is None and task is not None else scenario
     if named is not None:
@@ -71,7 +73,7 @@ def resolve(name: Name, scenario: object, envelope: object, fields: Mapping[str,
             base |= chosen.fields
     config = make_config(spec, {**base, **load(spec.config, spec).plain(given)})
     own = None if isinstance(found.own, type) else found.own
-    return Resolved(config, spec, task, chosen, own)
+    return ResolvedArguments(config, spec, task, chosen, own)
 
 
 def partners_around(
@@ -173,7 +175,7 @@ def build_focal_runner(
     return _drive(found, seats)
 
 
-def _drive(found: Resolved, partners: Partners | None) -> EpisodeRunner:
+def _drive(found: ResolvedArguments, partners: Partners | None) -> EpisodeRunner:
     """Make the world and its runner, which knows the scenario for the manifests of logs.
 
     Characters of the scenario are partners, unless somebody else plays them.

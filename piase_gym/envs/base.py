@@ -14,7 +14,7 @@ from piase_gym.core.events import Events
 from piase_gym.core.world import Facts, World
 from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationBuilder
-from piase_gym.envs.pictures import OneSize
+from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
 from piase_gym.errors import UnsupportedError, require_known
@@ -218,7 +218,7 @@ class WorldEnv(WorldAccess):
     render_mode: str | None
     _builder: ObservationBuilder
     _window: Window | None
-    _pictures: tuple[Any, OneSize] | None = None
+    _pictures: tuple[Any, SizeFitter] | None = None
 
     @property
     def view(self) -> str:
@@ -249,7 +249,7 @@ class WorldEnv(WorldAccess):
         """Draw the state in the size of the first picture of this config."""
         config = self.world.config
         if self._pictures is None or self._pictures[0] != config:
-            self._pictures = config, OneSize()
+            self._pictures = config, SizeFitter()
         return self._pictures[1].fit([self.world.rgb()])[0]
 
     def state(self) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from piase_gym.compiled.stepping import AUTORESET, CONTINUE, DISABLED, NEXT_STEP
 from piase_gym.core.config import larger
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.events import Events
-from piase_gym.core.interrupts import whole
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.core.last_step import LastStep
 from piase_gym.core.rng import check_seed, fresh_seed, spread_seeds
 from piase_gym.core.world import SNAPSHOT_SCHEMA, Facts, World
@@ -213,7 +213,7 @@ class BatchEnv:
                 self.give_hint(slot, agent, words)
         watched = self.events.active or self._last is not None or self.admits is not None
         if watched or self._mode == SAME_STEP:
-            with whole:
+            with uninterrupted:
                 found = self._step_and_post(acts)
         else:
             found = self.world.step_batch(self.batch, self._mode, self.focal, acts.reshape(-1))

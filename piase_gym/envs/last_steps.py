@@ -52,8 +52,8 @@ class TakenStep:
             ends = batch.terminated[slot].tolist(), batch.truncated[slot].tolist()
             said = [OUTCOMES[code] for code in batch.outcomes[slot].tolist()]
             over, paid = any(ends[0]) or any(ends[1]), batch.rewards[slot].tolist()
-            tick = StepResult(paid, *ends, said, over, self.notes.get(slot, {}))
-            self._known[slot] = [int(act) if plays else None for act, plays in rows], tick
+            result = StepResult(paid, *ends, said, over, self.notes.get(slot, {}))
+            self._known[slot] = [int(act) if plays else None for act, plays in rows], result
         return self._known[slot]
 
     def show(self, world: ArrayWorld[Any, Any], slot: int) -> None:

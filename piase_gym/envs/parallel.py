@@ -37,7 +37,7 @@ ParallelStep = tuple[
 ]
 
 
-class InPlay(NamedTuple):
+class AgentsInPlay(NamedTuple):
     """What a step needs of the caller's agents that are in play.
 
     Attributes:
@@ -58,7 +58,7 @@ class InPlay(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def in_play(agents: tuple[str, ...], numbers: tuple[int, ...], plain: bool) -> InPlay:
+def in_play(agents: tuple[str, ...], numbers: tuple[int, ...], plain: bool) -> AgentsInPlay:
     """Return what a step needs of the agents of a world that have these numbers.
 
     Args:
@@ -71,7 +71,7 @@ def in_play(agents: tuple[str, ...], numbers: tuple[int, ...], plain: bool) -> I
     values_of = operator.itemgetter(*names) if plain and names else None
     places = [numbers.index(i) if i in numbers else -1 for i in range(len(agents))]
     spread = operator.itemgetter(*places) if -1 in places and len(places) > 1 else None
-    return InPlay(names, live, dict.fromkeys(names, False), values_of, spread)
+    return AgentsInPlay(names, live, dict.fromkeys(names, False), values_of, spread)
 
 
 class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
@@ -230,10 +230,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         """
         acts = self._read(actions)
         runner = self.runner
-        tick = runner.play(acts)
+        step_result = runner.play(acts)
         masks = runner.world.masks() if self._masked else ()
         shown = self._build(masks, self._shown_agents)
-        paid, terminated, truncated, outcomes, ended, notes = tick
+        paid, terminated, truncated, outcomes, ended, notes = step_result
         live = self._live
         full, told = self._full, masks and self._tells_masks
         observations: dict[str, Any] = {}
@@ -251,7 +251,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
                 over[name], cut[name] = terminated[i], truncated[i]
         result = (observations, rewards, over, cut, infos)
         if notes or ended or self._open:
-            self._add_rare_infos(tick, result, shown, masks)
+            self._add_rare_infos(step_result, result, shown, masks)
         if full and (self._explains or isinstance(acts, list)):  # a tuple: indices only
             for name, i in live:
                 if self._explains or isinstance(actions[name], Command):
@@ -261,10 +261,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         return result
 
     def _add_rare_infos(
-        self, tick: StepResult, result: ParallelStep, shown: Any, masks: Sequence[Any]
+        self, step_result: StepResult, result: ParallelStep, shown: Any, masks: Sequence[Any]
     ) -> None:
         """Add what only few steps have: notes, results, agents that leave and agents that enter."""
-        paid, terminated, truncated, _, ended, notes = tick
+        paid, terminated, truncated, _, ended, notes = step_result
         infos, before = result[-1], self.agents
         for name, i in self._live if self._full else ():
             if i in notes:
@@ -273,7 +273,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
                 infos[name]["result"] = self.runner.world.result(i)
         if not (ended or self._open):
             return
-        self.runner.end_step(tick)
+        self.runner.end_step(step_result)
         self._update_agents()
         for name, i in self._live:
             if name not in before:

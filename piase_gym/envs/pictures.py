@@ -11,7 +11,7 @@ from PIL import Image, ImageOps
 Picture = NDArray[np.uint8]
 
 
-class OneSize:
+class SizeFitter:
     """Fits pictures of several environments to one size, which videos and tiles need.
 
     It is the size of the largest when they were first drawn. Others are scaled to fit it.

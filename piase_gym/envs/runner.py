@@ -12,7 +12,7 @@ from typing import Any
 from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.core.config import larger
 from piase_gym.core.events import Events
-from piase_gym.core.interrupts import whole
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.core.rng import check_seed, episode_seed, fresh_seed, partner_seed
 from piase_gym.core.snapshot import check_snapshot
 from piase_gym.core.world import Act, StepResult, World
@@ -199,18 +199,18 @@ class EpisodeRunner:
         Args:
             acts: As for `step`.
         """
-        tick = self.step(acts)
+        result = self.step(acts)
         if self.stepwise or not self.world.lasting:
-            return tick
-        while not tick.ended and self.live:
+            return result
+        while not result.ended and self.live:
             going = {number: self.world.under_way(number) for number in self.live}
             if None in going.values():
                 break
             further = no_acts(self.world)
             for number, command in going.items():
                 further[number] = command
-            tick = join_steps(tick, self.step(further))
-        return tick
+            result = join_steps(result, self.step(further))
+        return result
 
     def step(self, acts: Sequence[Act]) -> StepResult:
         """Take one step: let partners act, advance the world, let partners learn.
@@ -220,11 +220,11 @@ class EpisodeRunner:
         """
         if self.partners or self.events.wants_steps:
             return self._step_with_others(acts)
-        self.last_step = tick = self.world.step(acts)
+        self.last_step = result = self.world.step(acts)
         self.steps += 1
         if self.world.mailboxes is not None:
             self._letters = len(self.world.mailboxes.history)  # nobody will hear of these
-        return tick
+        return result
 
     def _step_with_others(self, acts: Sequence[Act]) -> StepResult:
         """Take one step in which partners act or about which somebody wants to know."""
@@ -233,7 +233,7 @@ class EpisodeRunner:
             acts = list(acts)
             playing = self._ask_partners(acts)
         if self.events.wants_steps:
-            with whole:
+            with uninterrupted:
                 return self._take_step(acts, playing)
         return self._take_step(acts, playing)
 
@@ -241,20 +241,20 @@ class EpisodeRunner:
         """Advance the world, and tell partners and listeners what happened."""
         heard, partners = self.events.wants_steps, self.partners
         decoded = self._decode(acts) if heard and self.events.decodes else None
-        self.last_step = tick = self.world.step(acts)
+        self.last_step = result = self.world.step(acts)
         self.steps += 1
         if partners:
-            rewards, terminated, truncated, outcomes, *_ = tick
+            rewards, terminated, truncated, outcomes, *_ = result
             for i in playing:
                 partners[i].learn(Feedback(rewards[i], terminated[i], truncated[i], outcomes[i]))
         if heard:
-            if decoded is not None or tick.notes or self.world.mailboxes is not None:
-                self._tell(decoded, tick)
+            if decoded is not None or result.notes or self.world.mailboxes is not None:
+                self._tell(decoded, result)
             for watcher, commands in self.events.watchers:
-                watcher(decoded if commands else acts, tick)
+                watcher(decoded if commands else acts, result)
         elif self.world.mailboxes is not None:
             self._letters = len(self.world.mailboxes.history)  # nobody will hear of these
-        return tick
+        return result
 
     def _decode(self, acts: Sequence[Act]) -> list[Act]:
         """Return acts as commands, while indices still mean what they meant to the agents."""
@@ -267,12 +267,12 @@ class EpisodeRunner:
             for i, act in enumerate(acts)
         ]
 
-    def _tell(self, commands: list[Act] | None, tick: StepResult) -> None:
+    def _tell(self, commands: list[Act] | None, result: StepResult) -> None:
         """Post what happened in a step, and the letters sent in it."""
         events = self.events
         if commands is not None:
-            events.post("step", commands=commands, tick=tick, step=self.steps)
-        for agent, notes in tick.notes.items():
+            events.post("step", commands=commands, result=result, step=self.steps)
+        for agent, notes in result.notes.items():
             for milestone in notes.get("milestones", ()):
                 events.post("milestone", self.world.agents[agent], name=milestone)
         if self.world.mailboxes is not None:
@@ -289,9 +289,9 @@ class EpisodeRunner:
             self._order = list(order)
             self.events.post("order", order=self._order)
 
-    def end_step(self, tick: StepResult) -> None:
+    def end_step(self, result: StepResult) -> None:
         """Forget the agents that ended in a step, after its infos were built."""
-        if tick.ended or self.world.awaiting_agents:
+        if result.ended or self.world.awaiting_agents:
             self._find_played()
 
     def wait_for_entry(self) -> None:

@@ -146,26 +146,26 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
             raise ResetNeededError("the episode is over; call reset() before the next step")
         acts = self._acts.copy()
         acts[me] = self._decoder.decode(me, action)
-        tick = runner.play(acts)
+        result = runner.play(acts)
         masks = self._masks()
-        info: dict[str, Any] = {"outcome": tick.outcomes[me]} if self._style.full else {}
+        info: dict[str, Any] = {"outcome": result.outcomes[me]} if self._style.full else {}
         if masks and self._style.tells_masks:
             info["action_mask"] = masks[me]
         if self._style.full:
-            self._add_rare_infos(info, tick, isinstance(action, Command))
+            self._add_rare_infos(info, result, isinstance(action, Command))
         shown = self._builder.build(masks, (me,))[me]
-        runner.end_step(tick)
+        runner.end_step(result)
         if self.render_mode == "human":
             self.render()
-        return shown, tick.rewards[me], tick.terminated[me], tick.truncated[me], info
+        return shown, result.rewards[me], result.terminated[me], result.truncated[me], info
 
-    def _add_rare_infos(self, info: dict[str, Any], tick: StepResult, typed: bool) -> None:
+    def _add_rare_infos(self, info: dict[str, Any], result: StepResult, typed: bool) -> None:
         """Add notes, why an action failed, and at the end the result."""
         me = self.agent_index
-        info.update(tick.notes.get(me, {}))
+        info.update(result.notes.get(me, {}))
         if typed or explains_failures(self._decoder.kind, self._style.view):
             explain_failure(info, self.runner.world.last_steps()[me])
-        if tick.terminated[me] or tick.truncated[me]:
+        if result.terminated[me] or result.truncated[me]:
             info["result"] = self.runner.world.result(me)
 
     def check_action(self, action: Any) -> None:

@@ -25,7 +25,7 @@ from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.config_changes import Modified
 from piase_gym.envs.observations import ObservationStyle, is_native
 from piase_gym.envs.partners import Partners, agent_number, read_partners
-from piase_gym.envs.pictures import OneSize
+from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.runner import check_options
 from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv, is_repeated
 from piase_gym.envs.spec import LimitInSpec
@@ -236,7 +236,7 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
     def __init__(self, makers: Sequence[Callable[[], GymEnv]], mode: AutoresetMode) -> None:
         """Make the environments."""
         super().__init__(makers, autoreset_mode=mode)
-        self._pictures = OneSize()
+        self._pictures = SizeFitter()
 
     def render(self) -> tuple[Any, ...]:
         """Draw every environment; pictures have one size."""

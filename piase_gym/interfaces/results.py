@@ -56,22 +56,25 @@ def changes_summary(
 
 
 def action_result(
-    world: World[Any, Any], agent: int, tick: StepResult, steps: int, changed: Mapping[str, Any]
+    world: World[Any, Any], agent: int, result: StepResult, steps: int, changed: Mapping[str, Any]
 ) -> ActionResult:
     """Put what became of an agent's command into the words of the documents.
 
     Args:
         world: The world, after the step.
         agent: The agent's number.
-        tick: What the step did.
+        result: What the step did.
         steps: Steps done in the episode.
         changed: What it knows to have changed; see `changes_summary`.
     """
-    outcome, notes = tick.outcomes[agent], tick.notes.get(agent, {})
+    outcome, notes = result.outcomes[agent], result.notes.get(agent, {})
     last = world.last_steps()[agent]
     told = notes.get("feedback") or (last and last.reason)
     message = str(told or OUTCOME_SENTENCES[outcome])
-    ends = {"terminated": bool(tick.terminated[agent]), "truncated": bool(tick.truncated[agent])}
+    ends = {
+        "terminated": bool(result.terminated[agent]),
+        "truncated": bool(result.truncated[agent]),
+    }
     details = {**notes, "outcome": outcome.value, **ends}
     if any(ends.values()):
         details["result"] = world.result(agent).value
@@ -80,7 +83,7 @@ def action_result(
         timestamp=float(steps),
         message=message,
         state_changes_summary=dict(changed) or None,
-        rewards_obtained={"reward": float(tick.rewards[agent])},
+        rewards_obtained={"reward": float(result.rewards[agent])},
         error_details=None if outcome is Outcome.OK else message,
         details=details,
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from piase_gym.core.line_file import LineFile as LineFile
     from piase_gym.jobs.backend import Answer as Answer
     from piase_gym.jobs.backend import Backend as Backend
-    from piase_gym.jobs.local import Here as Here
+    from piase_gym.jobs.local import InProcess as InProcess
     from piase_gym.jobs.local import Processes as Processes
     from piase_gym.jobs.local import Threads as Threads
     from piase_gym.jobs.local import choose_backend as choose_backend

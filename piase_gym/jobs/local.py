@@ -29,7 +29,7 @@ STARTS = 4
 READY = b"ready"
 
 
-class Here:
+class InProcess:
     """Does one job after another in this process."""
 
     attempts = 1
@@ -293,4 +293,4 @@ def choose_backend(
         from piase_gym.jobs.ray import RayCluster
 
         return RayCluster(ray, modules, timeout)
-    return Processes(workers, modules, timeout) if workers > 1 else Here()
+    return Processes(workers, modules, timeout) if workers > 1 else InProcess()

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import ClusterError, JobError, StoppedError
 from piase_gym.jobs.backend import Answer, Backend
-from piase_gym.jobs.local import Here
+from piase_gym.jobs.local import InProcess
 
 J = TypeVar("J")
 
@@ -94,7 +94,7 @@ def run_jobs(
         >>> sorted(outcome.value for outcome in run_jobs([1, 2, 3], abs))
         [1, 2, 3]
     """
-    backend = Here() if backend is None else backend
+    backend = InProcess() if backend is None else backend
     todo = deque(_Task(job) for job in jobs)
     under_way: dict[int, _Task] = {}
     number = done = 0

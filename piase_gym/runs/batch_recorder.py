@@ -144,14 +144,14 @@ class BatchRecorder(Recorder):
                 self.put_snapshot(self._record(slot), env.slot_snapshot(slot))
         self.out.flush()
 
-    def _step_slot(self, slot: int, acts: Sequence[int | None], tick: StepResult) -> None:
+    def _step_slot(self, slot: int, acts: Sequence[int | None], result: StepResult) -> None:
         """Take note of a slot's step."""
         record, env = self._record(slot), self.env
-        changes = tick.ended or env.awaiting_agents
+        changes = result.ended or env.awaiting_agents
         looks = changes or self.targets.given or self.levels.highest == FULL
         world = env.at(slot) if looks else env.world
         digest = env.digest(slot) if self.out.final else ""
-        self.put_step(record, world, acts, tick, (), digest, changes)
+        self.put_step(record, world, acts, result, (), digest, changes)
 
     def _record(self, slot: int) -> EpisodeRecord:
         """Return the record of a slot in which an episode is in progress."""

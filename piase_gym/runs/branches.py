@@ -91,7 +91,7 @@ class Branch:
     digests: Sequence[str]
 
 
-class Cut:
+class RunUntilCut:
     """A run that was executed again up to its cut."""
 
     def __init__(self, run: Run, at: int, slot: int, players: Policies) -> None:
@@ -202,13 +202,13 @@ class Cut:
                 agent.perceive(Percept(world, number, self.replayer.time_of(slot)))
                 agent.follow_act(read_act(event["event_data"]["commands"].get(name)))
 
-    def _learn(self, slot: int, event: Event, tick: Any) -> None:
+    def _learn(self, slot: int, event: Event, result: Any) -> None:
         """Let agents learn what followed."""
         if slot != self.slot:
             return
         for name, agent in self.agents.items():
             if name in event["event_data"]["commands"]:
-                _teach(agent, tick, self.run.agents.index(name))
+                _teach(agent, result, self.run.agents.index(name))
 
     def _value(self, world: World[Any, Any]) -> dict[str, Any]:
         """Return the state at the cut in the form that a runner restores."""
@@ -293,14 +293,14 @@ class Cut:
             for number, name in enumerate(names):  # nobody hears of it before all have chosen
                 if alive[number] and name in agents:
                     post_asides(agents[name], number, world, runner.events)
-            tick = runner.step(acts)
+            result = runner.step(acts)
             for number, name in enumerate(names):
-                returns[name] += float(tick.rewards[number])
+                returns[name] += float(result.rewards[number])
                 if alive[number] and name in agents:
-                    _teach(agents[name], tick, number)
-                if tick.terminated[number] or tick.truncated[number]:
+                    _teach(agents[name], result, number)
+                if result.terminated[number] or result.truncated[number]:
                     results[name] = str(world.result(number))
-            runner.end_step(tick)
+            runner.end_step(result)
             digests.append(world.digest())
         return Branch(returns, results, len(digests), digests)
 
@@ -420,14 +420,14 @@ def _twin(agent: Agent, instead: dict[int, Any] | None = None) -> Agent:
         agent.percept = percept
 
 
-def _teach(agent: Agent, tick: Any, number: int) -> None:
+def _teach(agent: Agent, result: Any, number: int) -> None:
     """Tell an agent what followed from its action."""
     agent.learn(
         Feedback(
-            tick.rewards[number],
-            tick.terminated[number],
-            tick.truncated[number],
-            tick.outcomes[number],
+            result.rewards[number],
+            result.terminated[number],
+            result.truncated[number],
+            result.outcomes[number],
         )
     )
 

@@ -112,7 +112,7 @@ class _Chats:
             return str(world.native_text(number))
         return str(world.observation_text(number))
 
-    def _step(self, slot: int, event: Event, tick: Any) -> None:
+    def _step(self, slot: int, event: Event, result: Any) -> None:
         """Take in a step."""
         world, table = self.replayer.world(slot), self.replayer.run.manifest["actions"]
         for name, said in event["event_data"]["commands"].items():
@@ -122,10 +122,10 @@ class _Chats:
                 continue
             line = _line(table[said] if isinstance(said, int) else said, world)
             _answer(chat, replies, line)
-            chat["outcomes"][-1] = str(tick.outcomes[number])
-            chat["rewards"][-1] = float(tick.rewards[number])
-            chat["return"] += float(tick.rewards[number])
-            if tick.terminated[number] or tick.truncated[number]:
+            chat["outcomes"][-1] = str(result.outcomes[number])
+            chat["rewards"][-1] = float(result.rewards[number])
+            chat["return"] += float(result.rewards[number])
+            if result.terminated[number] or result.truncated[number]:
                 chat["result"] = str(world.result(number))
                 self.finished.append(self._open.pop((slot, name)))
             else:

@@ -23,7 +23,7 @@ from piase_gym.runs.json_values import dumps
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Levels, Options
 from piase_gym.runs.schema import own_line
-from piase_gym.runs.writer import Kept, Sinks, clerk
+from piase_gym.runs.writer import BackgroundWriter, Sinks, writer_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +44,7 @@ KINDS = frozenset(
 )
 
 
-class ColumnFile(Kept):
+class ColumnFile(BackgroundWriter):
     """Collects rows in blocks and writes each as a record batch, after a second at the latest.
 
     Args:
@@ -78,7 +78,7 @@ class ColumnFile(Kept):
         options = arrow.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
         self._stream = arrow.ipc.new_stream(self._out, schema, options=options)
         self._write(0)
-        clerk.take(self)
+        writer_thread.take(self)
 
     def resize(self, width: int) -> None:
         """Make room for steps of `width` actions, before the first of them."""

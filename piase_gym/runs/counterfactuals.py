@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 
 from piase_gym.errors import AgentError, ConfigError, LogWriteError, require_known, suggest
-from piase_gym.runs.branches import BRANCHES, PARTNER, STREAMS, Branch, Change, Cut, Policies
+from piase_gym.runs.branches import (
+    BRANCHES,
+    PARTNER,
+    STREAMS,
+    Branch,
+    Change,
+    Policies,
+    RunUntilCut,
+)
 from piase_gym.runs.reader import Run, read
 
 METRICS = ("return", "won", "length")
@@ -124,7 +132,7 @@ def fork(
     _check(run, change, players or {}, pairs, vary, metric, agent, at, steps)
     if logs is not None:
         _check_logs(run, Path(logs), pairs)
-    cut = Cut(run, at, slot, players or {})
+    cut = RunUntilCut(run, at, slot, players or {})
     cut.check(change, vary)
     measured = agent or next(iter(change.agents), run.agents[0])
     found = []

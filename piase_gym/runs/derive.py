@@ -16,9 +16,9 @@ from piase_gym.core.world import StepResult, World
 from piase_gym.runs.agent_lines import AgentEvent, goal_prefix, task_event
 from piase_gym.runs.curriculum_goals import StepGoals
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.full import Observer, Told
+from piase_gym.runs.full import Observer, StepObservation
 from piase_gym.runs.manifest import command_value
-from piase_gym.runs.options import Levels, Tally
+from piase_gym.runs.options import AgentTotals, Levels
 from piase_gym.runs.schema import FULL, SCHEMA_VERSION, SYSTEM, environment, goal_of_result
 from piase_gym.runs.targets import Targets
 
@@ -63,7 +63,7 @@ class Deriver:
     def take_world(self, world: World[Any, Any]) -> None:
         """Begin with a world, or go on with another one before the first episode."""
         self.world, self.agents = world, world.agents
-        self.tallies = {name: Tally() for name in self.agents}
+        self.tallies = {name: AgentTotals() for name in self.agents}
         self.seers = [name for name in self.agents if self.wants(name, PERCEPT)]
         everything = self.levels.of(SYSTEM, environment(world.name)) == FULL
         self.tells_objects = everything and self.schema > 2
@@ -212,7 +212,7 @@ class Deriver:
         record: EpisodeRecord,
         world: World[Any, Any],
         acts: Sequence[Any],
-        tick: StepResult,
+        result: StepResult,
         letters: Sequence[Mapping[str, Any]],
         digest: str,
     ) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class Deriver:
             record: The episode, with the agents in play before the step.
             world: The world, after the step.
             acts: What every agent did.
-            tick: The result of the step.
+            result: The result of the step.
             letters: The letters sent during the step.
             digest: The digest of the state after the step.
         """
@@ -233,41 +233,41 @@ class Deriver:
         except TypeError:
             commands = dict(zip(names, map(act_value, played), strict=True))
         terminated = truncated = record.nobody
-        if tick.ended:
-            terminated = dict(zip(names, map(bool, pick(tick.terminated)), strict=True))
-            truncated = dict(zip(names, map(bool, pick(tick.truncated)), strict=True))
+        if result.ended:
+            terminated = dict(zip(names, map(bool, pick(result.terminated)), strict=True))
+            truncated = dict(zip(names, map(bool, pick(result.truncated)), strict=True))
         data = {
             "kind": "step",
             "commands": commands,
-            "outcomes": _outcomes(names, pick(tick.outcomes)),
-            "rewards": dict(zip(names, map(float, pick(tick.rewards)))),  # noqa: B905
+            "outcomes": _outcomes(names, pick(result.outcomes)),
+            "rewards": dict(zip(names, map(float, pick(result.rewards)))),  # noqa: B905
             "terminated": terminated,
             "truncated": truncated,
             "digest": digest,
         }
-        rare = tick.ended or tick.notes or letters or self.targets.given or record.submitted
+        rare = result.ended or result.notes or letters or self.targets.given or record.submitted
         if rare or record.slot is not None:
-            data |= self.more(record, world, tick, letters)
+            data |= self.more(record, world, result, letters)
         return data
 
     def more(
         self,
         record: EpisodeRecord,
         world: World[Any, Any],
-        tick: StepResult,
+        result: StepResult,
         letters: Sequence[Mapping[str, Any]],
     ) -> dict[str, Any]:
         """Return the rarer entries of a step line."""
         more: dict[str, Any] = dict(record.where)
         names = self.agents
-        if tick.ended and record.slot is not None:
-            more["results"] = self._results(record, world, tick)
-        for key in ("milestones", "events", "feedback", "fault") if tick.notes else ():
-            found = {names[i]: note[key] for i, note in tick.notes.items() if note.get(key)}
+        if result.ended and record.slot is not None:
+            more["results"] = self._results(record, world, result)
+        for key in ("milestones", "events", "feedback", "fault") if result.notes else ():
+            found = {names[i]: note[key] for i, note in result.notes.items() if note.get(key)}
             if found:
                 more[key] = found
-        if tick.ended and record.slot is None:
-            more["results"] = self._results(record, world, tick)
+        if result.ended and record.slot is None:
+            more["results"] = self._results(record, world, result)
         if self.targets.given:
             arrived = self.targets.reached(world, record.playing, record.slot or 0)
             if arrived:
@@ -279,10 +279,10 @@ class Deriver:
         return more
 
     def _results(
-        self, record: EpisodeRecord, world: World[Any, Any], tick: StepResult
+        self, record: EpisodeRecord, world: World[Any, Any], result: StepResult
     ) -> dict[str, str]:
         """Return the result of each agent that ends in a step."""
-        ended = [i for i in record.playing if tick.terminated[i] or tick.truncated[i]]
+        ended = [i for i in record.playing if result.terminated[i] or result.truncated[i]]
         results = {self.agents[i]: str(world.result(i)) for i in ended}
         record.results.update(results)
         return results
@@ -300,7 +300,7 @@ class Deriver:
         record.observer = Observer(self.seers, self.agents)
         return _perceived(record.observer.look(world, steps), record.where)
 
-    def full_lines(self, record: EpisodeRecord, told: Told) -> list[AgentEvent]:
+    def full_lines(self, record: EpisodeRecord, told: StepObservation) -> list[AgentEvent]:
         """Return the lines of changed objects, and of what agents perceive after the changes."""
         objects: list[AgentEvent] = []
         if self.tells_objects:

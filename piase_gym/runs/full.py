@@ -18,7 +18,7 @@ from piase_gym.interfaces.results import (
 )
 
 
-class Told(NamedTuple):
+class StepObservation(NamedTuple):
     """What is logged about one step.
 
     Attributes:
@@ -51,8 +51,8 @@ class Observer:
         return self._perceptions(world, playing, steps, {})
 
     def step(
-        self, world: World[Any, Any], names: Sequence[str], tick: StepResult, steps: int
-    ) -> Told:
+        self, world: World[Any, Any], names: Sequence[str], result: StepResult, steps: int
+    ) -> StepObservation:
         """Look again after a step of these agents; return what has changed."""
         objects, sights, surroundings = self.objects, self.sights, self.surroundings
         self._remember(world)
@@ -62,11 +62,11 @@ class Observer:
         for name in playing:
             seen = seen_changes(changes, name, sights[name], self.sights[name])
             changed = changes_summary(name, surroundings[name], self.surroundings[name], seen)
-            found = action_result(world, self.numbers[name], tick, steps, changed)
+            found = action_result(world, self.numbers[name], result, steps, changed)
             results[name] = simple_result(found) or {}
         carried = {name: surroundings[name].inventory or () for name in playing}
         perceived = self._perceptions(world, playing, steps, results, carried)
-        return Told([change.told for change in changes], results, perceived)
+        return StepObservation([change.told for change in changes], results, perceived)
 
     def _remember(self, world: World[Any, Any]) -> None:
         """Keep what there is now, and what agents know of it."""

@@ -175,7 +175,7 @@ class _Gatherer:
                 if isinstance(row := world.command(number, k), Command)
             ]
 
-    def _step(self, slot: int, event: Event, tick: Any) -> None:
+    def _step(self, slot: int, event: Event, result: Any) -> None:
         """Take in a step."""
         world, data = self.replayer.world(slot), event["event_data"]
         vectors = world.vectors()
@@ -187,8 +187,8 @@ class _Gatherer:
                 table = self.replayer.run.manifest["actions"]
                 rows = list(enumerate(table)) if table else self._numbered[slot, name]
                 command = _index(command, rows, world)
-            ends = bool(tick.terminated[number]), bool(tick.truncated[number])
-            reward = float(tick.rewards[number])
+            ends = bool(result.terminated[number]), bool(result.truncated[number])
+            reward = float(result.rewards[number])
             self.episodes.add(slot, name, command, reward, *ends, vectors[number])
         self._number(slot)
         if world.awaiting_agents:

@@ -112,7 +112,7 @@ class Options:
         return self.run_id or f"{world}-{uuid.uuid4().hex[:16]}"
 
 
-class Tally:
+class AgentTotals:
     """What the summary says about one agent."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.events import Event
-from piase_gym.core.interrupts import whole
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import UnsupportedError
 from piase_gym.runs.agent_lines import AgentEvent, step_events
@@ -63,7 +63,7 @@ class Recorder(Deriver):
         self._due = options.snapshot_every
         self._leave: list[Callable[[], None]] = []
         out.finish = weakref.WeakMethod(self.finish)
-        whole.watch()
+        uninterrupted.watch()
 
     # -- lines ----------------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class Recorder(Deriver):
         record: EpisodeRecord,
         world: World[Any, Any],
         acts: Sequence[Any],
-        tick: StepResult,
+        result: StepResult,
         letters: Sequence[Mapping[str, Any]],
         digest: str,
         changes: bool,
@@ -121,16 +121,16 @@ class Recorder(Deriver):
             record: The episode.
             world: The world, after the step; see `step_data` for details.
             acts: What every agent did.
-            tick: The result of the step.
+            result: The result of the step.
             letters: The letters sent during the step.
             digest: The digest of the state after the step.
             changes: Whether agents may have ended or entered.
         """
-        record.add(tick.rewards)
+        record.add(result.rewards)
         if self.levels.highest == CRITICAL:
-            self.more(record, world, tick, letters)
+            self.more(record, world, result, letters)
         else:
-            data = self.step_data(record, world, acts, tick, letters, digest)
+            data = self.step_data(record, world, acts, result, letters, digest)
             if self._writes_steps:
                 kind = "ENVIRONMENT_EVENT_OCCURRED"
                 self._last_ns = self.ns
@@ -139,7 +139,7 @@ class Recorder(Deriver):
                 told = None
                 if record.observer is not None:
                     steps = self.time_of(record)
-                    told = record.observer.step(world, record.names, tick, steps)
+                    told = record.observer.step(world, record.names, result, steps)
                 results = {} if told is None else told.results
                 lines = step_events(data, record.episode, self.table, self.prefix, results)
                 wanted = [line for line in lines if self.wants(line[0], line[1])]
@@ -231,9 +231,9 @@ class Recorder(Deriver):
         """Write the summary and close the sinks; finishing twice does no harm."""
         if self.closed:
             return
-        with whole:
+        with uninterrupted:
             self._finish(reason)
-        whole.leave()
+        uninterrupted.leave()
 
     def _finish(self, reason: str) -> None:
         """Do what `finish` says, once."""
@@ -392,7 +392,7 @@ class EnvRecorder(Recorder):
 
     # -- steps ----------------------------------------------------------------------------
 
-    def _watch(self, acts: Sequence[Any], tick: StepResult) -> None:
+    def _watch(self, acts: Sequence[Any], result: StepResult) -> None:
         """Take note of a step."""
         record, world = self.record, self.world
         if record is None:
@@ -403,15 +403,15 @@ class EnvRecorder(Recorder):
         self.step += 1
         digest = world.digest() if self._hashes else ""
         letters, self._letters = self._letters, []
-        changes = tick.ended or world.awaiting_agents
-        self.put_step(record, world, acts, tick, letters, digest, changes)
+        changes = result.ended or world.awaiting_agents
+        self.put_step(record, world, acts, result, letters, digest, changes)
         self._post_entries()
         record.submitted = {}
         if self.step >= self._due:
             self._due += self.options.snapshot_every
             self._put_state(record)
         if self.out.full or (
-            tick.ended and not any(agent in record.playing for agent in self.runner.caller_agents)
+            result.ended and not any(agent in record.playing for agent in self.runner.caller_agents)
         ):
             self.out.flush()
 

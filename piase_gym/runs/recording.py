@@ -17,7 +17,7 @@ from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import EnvRecorder, Recorder
 from piase_gym.runs.schema import DSE, LOG_LEVELS, SYSTEM, level_of
 from piase_gym.runs.sinks import FileSink, LoggerInterface
-from piase_gym.runs.writer import Sinks, Writer, clerk
+from piase_gym.runs.writer import Sinks, Writer, writer_thread
 
 FACES = {
     "WorldParallelEnv": "parallel",
@@ -112,7 +112,7 @@ def record(
             return ColumnRecorder(logged, out, options, face)
         writer = Writer(out)
         recorder = follow(env, writer, options)
-        clerk.take(writer)
+        writer_thread.take(writer)
         return recorder
     except BaseException:
         for sink in places:

@@ -313,11 +313,11 @@ class Replayer:
         if self.before_step is not None:
             self.before_step(slot, event)
         acts = [read_act(commands.get(name)) for name in world.agents]
-        tick = world.step(acts)
+        result = world.step(acts)
         self.report.steps += 1
-        self.verifier.stepped(number, event, world, acts, tick)
+        self.verifier.stepped(number, event, world, acts, result)
         if self.on_step is not None:
-            self.on_step(slot, event, tick)
+            self.on_step(slot, event, result)
 
     def _snapshot(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Compare a stored snapshot field by field."""

@@ -428,7 +428,7 @@ class Verifier(Recorder):
         event: Event,
         world: World[Any, Any],
         acts: Sequence[Any],
-        tick: StepResult,
+        result: StepResult,
     ) -> None:
         """Take in that a slot did a step."""
         data = event["event_data"]
@@ -445,9 +445,9 @@ class Verifier(Recorder):
         self._times[slot] += 1
         letters, names = self._sent(world, data), record.names
         self.messages += len(letters)
-        changes, place = tick.ended or world.awaiting_agents, len(self._made)
+        changes, place = result.ended or world.awaiting_agents, len(self._made)
         record.submitted = _submitted(data, record.names)
-        self.put_step(record, world, acts, tick, letters, world.digest(), changes)
+        self.put_step(record, world, acts, result, letters, world.digest(), changes)
         self._add_targets(self._made[place].data, names, data.get("targets"))
         turns, self._turns = self._turns, deque()
         self._compare(number, event)

@@ -82,8 +82,8 @@ class Sinks:
             warnings.warn(told, LogSinkWarning, stacklevel=4)
 
 
-class Kept(ABC):
-    """A writer that the clerk looks after.
+class BackgroundWriter(ABC):
+    """A writer whose lines the thread `writer_thread` writes in time.
 
     Attributes:
         sinks: Where it writes.
@@ -108,14 +108,14 @@ class Kept(ABC):
             self.drain()
             self._closed = True
             self.sinks.close()
-        clerk.leave(self)
+        writer_thread.leave(self)
 
     def abandon(self) -> None:
         """Write nothing more, not even the rest: in a forked process the log is not our own."""
         self._closed, self._lock = True, threading.RLock()
 
 
-class Writer(Out, Kept):
+class Writer(Out, BackgroundWriter):
     """Encodes lines and hands them to sinks.
 
     Args:
@@ -130,7 +130,7 @@ class Writer(Out, Kept):
     def __init__(self, sinks: Sinks) -> None:
         """Start with no lines."""
         Out.__init__(self)
-        Kept.__init__(self, sinks)
+        BackgroundWriter.__init__(self, sinks)
         self.count = 0
         self._waiting: deque[bytes] = deque()
 
@@ -180,15 +180,15 @@ class Writer(Out, Kept):
         self.sinks.complain()
 
 
-class _Clerk:
+class _WriterThread:
     """The one thread that, once a second, writes what is waiting, for all writers."""
 
     def __init__(self) -> None:
-        self._writers: set[Kept] = set()
+        self._writers: set[BackgroundWriter] = set()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def take(self, writer: Kept) -> None:
+    def take(self, writer: BackgroundWriter) -> None:
         """Look after a writer until it is closed."""
         with self._lock:
             self._writers.add(writer)
@@ -196,7 +196,7 @@ class _Clerk:
                 self._thread = threading.Thread(target=self._run, name="piase-runs", daemon=True)
                 self._thread.start()
 
-    def leave(self, writer: Kept) -> None:
+    def leave(self, writer: BackgroundWriter) -> None:
         """Forget a writer."""
         with self._lock:
             self._writers.discard(writer)
@@ -230,7 +230,7 @@ class _Clerk:
         self._writers = set()
 
 
-clerk = _Clerk()
-atexit.register(clerk.end)
+writer_thread = _WriterThread()
+atexit.register(writer_thread.end)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=clerk.forked)
+    os.register_at_fork(after_in_child=writer_thread.forked)

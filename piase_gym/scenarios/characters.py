@@ -9,7 +9,7 @@ from pydantic import Field
 
 from piase_gym.core.config import AgentId
 from piase_gym.core.script.checks import Problem
-from piase_gym.core.shorthand import Lenient
+from piase_gym.core.shorthand import ShorthandModel
 from piase_gym.errors import suggest
 
 Place = str | tuple[int, int]
@@ -17,14 +17,14 @@ Words = Annotated[str, Field(min_length=1, max_length=200)]
 START = "start"
 
 
-class Stop(Lenient):
+class Stop(ShorthandModel):
     """A part of a routine: go somewhere and stay for a while."""
 
     place: Place = Field(description="a room, or (x, y)")
     stay: int = Field(1, ge=0, le=100_000, description="how many steps to stay there")
 
 
-class Need(Lenient):
+class Need(ShorthandModel):
     """Something that grows until the character sees to it, whatever its routine says."""
 
     start: float = Field(0.0, ge=0, description="its value at the start")
@@ -34,7 +34,7 @@ class Need(Lenient):
     relief: float = Field(5.0, gt=0, description="how much it falls per step there")
 
 
-class Answer(Lenient):
+class Answer(ShorthandModel):
     """A way from one node of a dialogue to another."""
 
     hears: str | int | None = Field(
@@ -43,7 +43,7 @@ class Answer(Lenient):
     to: str = Field(description="the node that follows")
 
 
-class Node(Lenient):
+class Node(ShorthandModel):
     """What a character says, and how the dialogue goes on."""
 
     says: Words = Field(description="what the character says")
@@ -52,7 +52,7 @@ class Node(Lenient):
     )
 
 
-class Character(Lenient):
+class Character(ShorthandModel):
     """A person who is played by the scenario itself.
 
     Its routine repeats forever. It greets everybody who comes near, once, with the node `start`,

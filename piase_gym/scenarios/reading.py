@@ -35,7 +35,7 @@ MOST_LEVELS = 40
 _TAG = "tag:yaml.org,2002:"
 
 
-class Place(NamedTuple):
+class SourcePosition(NamedTuple):
     """Where something stands: file, line and column, both from 1."""
 
     file: str
@@ -57,13 +57,13 @@ class Document:
     """
 
     data: Any
-    places: dict[Key, Place] = field(default_factory=dict)
+    places: dict[Key, SourcePosition] = field(default_factory=dict)
 
-    def place(self, key: Key) -> Place:
+    def place(self, key: Key) -> SourcePosition:
         """Return the place of a part, or of the nearest part around it that has one."""
         while key not in self.places and key:
             key = key[:-1]
-        return self.places.get(key, Place("<data>", 1, 1))
+        return self.places.get(key, SourcePosition("<data>", 1, 1))
 
     def line(self, key: Key, message: str) -> str:
         """Return what is wrong with a part: ``file:line:column: key: message``."""
@@ -75,13 +75,13 @@ def dotted(key: Key) -> str:
     return printable(".".join(map(str, key)))
 
 
-def line_at(place: Place, key: Key, message: str) -> str:
+def line_at(place: SourcePosition, key: Key, message: str) -> str:
     """Return ``file:line:column: key: message``; for a whole file there is no key."""
     where = dotted(key)
     return f"{place}: {where + ': ' if where else ''}{message}"
 
 
-def complain(place: Place, key: Key, message: str) -> ScenarioError:
+def complain(place: SourcePosition, key: Key, message: str) -> ScenarioError:
     """Return the error ``file:line:column: key: what is wrong, what is allowed``."""
     return ScenarioError(line_at(place, key, message))
 
@@ -96,7 +96,7 @@ def read_file(path: Path, most: int = MOST_BYTES) -> Document:
     Raises:
         ScenarioError: If it cannot be read, is too large, or is not plain data.
     """
-    start = Place(str(path), 1, 1)
+    start = SourcePosition(str(path), 1, 1)
     if path.suffix.lower() not in SCENARIO_SUFFIXES:
         raise complain(
             start, (), f"the file ends in {path.suffix!r}; allowed: {', '.join(SCENARIO_SUFFIXES)}"
@@ -131,7 +131,7 @@ def read_text(
     """
     if len(text) > most:
         told = f"the text has {len(text)} characters; at most {most} are read"
-        raise complain(Place(name, 1, 1), (), told)
+        raise complain(SourcePosition(name, 1, 1), (), told)
     return _JsonReader(text, name).read() if as_json else _YamlReader(name).read(text)
 
 
@@ -141,7 +141,7 @@ class _Counter:
     def __init__(self) -> None:
         self.parts = 0
 
-    def count(self, place: Place, key: Key) -> None:
+    def count(self, place: SourcePosition, key: Key) -> None:
         """Count one more part at a depth."""
         self.parts += 1
         if self.parts > MOST_PARTS:
@@ -163,7 +163,7 @@ class _YamlReader:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.places: dict[Key, Place] = {}
+        self.places: dict[Key, SourcePosition] = {}
         self.counter = _Counter()
 
     def read(self, text: str) -> Document:
@@ -172,27 +172,27 @@ class _YamlReader:
         if marks > MOST_MARKS:
             told = f"there are {marks} line ends and signs between entries; at most {MOST_MARKS} of"
             told += " YAML are read; allowed: a shorter file, or JSON"
-            raise complain(Place(self.name, 1, 1), (), told)
+            raise complain(SourcePosition(self.name, 1, 1), (), told)
         try:
             node = YAML(typ="safe", pure=True).compose(text)
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
             told = f"this is not YAML: {error.problem or error.context}"
-            raise complain(Place(self.name, line, column), (), told) from None
+            raise complain(SourcePosition(self.name, line, column), (), told) from None
         except YAMLError as error:
             told = f"this is not YAML: {str(error).splitlines()[0][:200]}"
-            raise complain(Place(self.name, 1, 1), (), told) from None
+            raise complain(SourcePosition(self.name, 1, 1), (), told) from None
         except RecursionError:
             told = f"it is nested deeper than {MOST_LEVELS} levels"
-            raise complain(Place(self.name, 1, 1), (), told) from None
-        self.places[()] = Place(self.name, 1, 1)
+            raise complain(SourcePosition(self.name, 1, 1), (), told) from None
+        self.places[()] = SourcePosition(self.name, 1, 1)
         data = None if node is None else self._value(node, ())
         return Document(data, self.places)
 
-    def _place(self, node: Node) -> Place:
+    def _place(self, node: Node) -> SourcePosition:
         mark = node.start_mark
-        return Place(self.name, mark.line + 1, mark.column + 1)
+        return SourcePosition(self.name, mark.line + 1, mark.column + 1)
 
     def _value(self, node: Node, key: Key) -> Any:
         """Return the value of a node."""
@@ -275,7 +275,7 @@ class _JsonReader:
 
     def __init__(self, text: str, name: str) -> None:
         self.text, self.name = text, name
-        self.places: dict[Key, Place] = {}
+        self.places: dict[Key, SourcePosition] = {}
         self.counter = _Counter()
         self.lines = [0, *(match.end() for match in re.finditer("\n", text))]
 
@@ -288,9 +288,9 @@ class _JsonReader:
             raise self._wrong(self._skip(end), (), "there is more after the end")
         return Document(value, self.places)
 
-    def _at(self, index: int) -> Place:
+    def _at(self, index: int) -> SourcePosition:
         line = bisect.bisect_right(self.lines, index)
-        return Place(self.name, line, index - self.lines[line - 1] + 1)
+        return SourcePosition(self.name, line, index - self.lines[line - 1] + 1)
 
     def _wrong(self, index: int, key: Key, told: str) -> ScenarioError:
         return complain(self._at(index), key, f"this is not JSON: {told}")

@@ -14,7 +14,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, field_validator, mod
 from piase_gym.core.config import AgentId
 from piase_gym.core.limits import MOST_STEPS
 from piase_gym.core.script import models
-from piase_gym.core.shorthand import Lenient
+from piase_gym.core.shorthand import ShorthandModel
 from piase_gym.scenarios.characters import Character
 from piase_gym.worlds.text_room.levels.story import AgentSetup, Room, Thing
 from piase_gym.worlds.text_room.levels.story_rules import (
@@ -40,7 +40,7 @@ OneOrMore = Annotated[
 """An entry, or a list of them."""
 
 
-class ScenarioHead(Lenient):
+class ScenarioHead(ShorthandModel):
     """What every scenario file has."""
 
     scenario_name: str = Field(min_length=1, max_length=200, description="title of the scenario")
@@ -89,7 +89,7 @@ class ScenarioHead(Lenient):
         return " ".join(value.split()) if isinstance(value, str) else value
 
 
-class TextRoomState(Lenient):
+class TextRoomState(ShorthandModel):
     """The start of a text adventure."""
 
     rooms: dict[Name, Room] = Field(min_length=1, description="name -> room")
@@ -117,7 +117,7 @@ class TextRoomScenario(ScenarioHead):
     events: tuple[Event, ...] = Field((), description="triggers and responses")
 
 
-class AgentPart(Lenient):
+class AgentPart(ShorthandModel):
     """One agent of a world that is not TextRoom."""
 
     agent_id: AgentId = Field(description="its name")
@@ -140,7 +140,7 @@ class AgentPart(Lenient):
     prompt_reference: str | None = Field(None, description="a prompt file for the agent")
 
 
-class WorldState(Lenient):
+class WorldState(ShorthandModel):
     """The start of any other world: agents, and the fields of its config."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
@@ -148,14 +148,14 @@ class WorldState(Lenient):
     agent_setup: OneOrMore[AgentPart] = Field((), description="one agent or a list")
 
 
-class GoalReached(Lenient):
+class GoalReached(ShorthandModel):
     """An agent reaches what its world calls winning."""
 
     type: Literal["goal_reached"]
     agent_id: AgentId | None = Field(None, description="who; default: each agent")
 
 
-class WorldEvent(Lenient):
+class WorldEvent(ShorthandModel):
     """A condition, or a step, and what follows from it."""
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)

@@ -19,7 +19,7 @@ from piase_gym.agents.base import Agent, Feedback
 from piase_gym.core.commands import Result
 from piase_gym.core.events import Events
 from piase_gym.core.files import require_folder, write_whole
-from piase_gym.core.interrupts import whole
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.core.models import ActionCommand
 from piase_gym.core.rng import partner_seed
 from piase_gym.core.world import Act
@@ -211,7 +211,7 @@ class Simulation:
         for number, agent in seats.items():
             post_asides(agent, number, self.world, self.events)
         before = self.world_env.agents
-        with whole:
+        with uninterrupted:
             result = self.env.step({name: acts[name] for name in before})
             self._feed_back(before, result)
             self._log_states()
@@ -299,7 +299,7 @@ class Simulation:
         if not self._begun:
             self.initialize()
         try:
-            with whole.watched():
+            with uninterrupted.watched():
                 for _ in range(num_steps):
                     if not self.step():
                         break
@@ -327,7 +327,7 @@ class Simulation:
                 if number or not self._begun:
                     self.initialize()
                 try:
-                    with whole.watched():
+                    with uninterrupted.watched():
                         while self.step():
                             pass
                 except KeyboardInterrupt:

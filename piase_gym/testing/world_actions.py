@@ -30,10 +30,10 @@ def outcome_of(world: World[Any, Any], agent: int, act: Any) -> tuple[Outcome, d
     acts: list[Any] = [None] * len(world.agents)
     acts[agent] = act
     try:
-        tick = twin.step(acts)
+        result = twin.step(acts)
     finally:
         twin.close()
-    return tick.outcomes[agent], dict(tick.notes.get(agent, {}))
+    return result.outcomes[agent], dict(result.notes.get(agent, {}))
 
 
 def in_play(env: Any, steps: int) -> Iterator[tuple[World[Any, Any], int, str, str]]:

@@ -129,12 +129,12 @@ def _answer(world: AnyWorld, agent: int, act: Any) -> dict[str, Any]:
     """Let one agent act and the others rest; return the result."""
     acts: list[Any] = [world.noop if alive else None for alive in world.alive]
     acts[agent] = world.read(agent, act) if isinstance(act, str) else act
-    tick = world.step(acts)
+    result = world.step(acts)
     return {
-        "outcome": tick.outcomes[agent],
-        "reward": tick.rewards[agent],
-        "ends": (tick.terminated[agent], tick.truncated[agent]),
-        "info": tick.notes.get(agent, {}),
+        "outcome": result.outcomes[agent],
+        "reward": result.rewards[agent],
+        "ends": (result.terminated[agent], result.truncated[agent]),
+        "info": result.notes.get(agent, {}),
     }
 
 

@@ -20,7 +20,7 @@ SEEDS = (0, 1)
 LONG_HINT = "Ключ 鍵 \U0001f511 \\ \n " * 40
 
 
-class Shown(NamedTuple):
+class ShownView(NamedTuple):
     """What one agent was shown at one step, and the facts behind it."""
 
     where: str
@@ -30,14 +30,14 @@ class Shown(NamedTuple):
     env: Any
 
 
-def shown(subject: Subject, steps: int = 60) -> Iterator[Shown]:
+def shown(subject: Subject, steps: int = 60) -> Iterator[ShownView]:
     """Play episodes at random and yield what agents are shown."""
     env = subject.env(view="both")
     for seed in SEEDS:
         for row in play(env, seed, steps=steps, unruly=True, hints=True):
             for name, view in row.observations.items():
                 where = f"at step {row.step} of seed {seed}, {name}"
-                yield Shown(where, view["text"], view["vector"], env.facts(name), env)
+                yield ShownView(where, view["text"], view["vector"], env.facts(name), env)
 
 
 def view_of(env: Any, name: str) -> dict[str, Any]:

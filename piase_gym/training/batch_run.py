@@ -26,7 +26,7 @@ from piase_gym.core.interrupts import on_first_interrupt
 from piase_gym.errors import PolicyError, StorageError, TrainingError
 from piase_gym.training import ppo
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.evaluation import Look, mean_return
+from piase_gym.training.evaluation import EvaluationResult, mean_return
 from piase_gym.training.networks import Policy
 from piase_gym.training.schedule import whole_updates
 from piase_gym.training.session import Session
@@ -105,7 +105,9 @@ class BatchRun(Session):
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""
         policies, task = self.trainer.policies, self.settings.task
         won, returns = ppo.play_returns(policies, task, self.seeds, **self.config)
-        if self.note_look(Look(int(won.sum()), won.size, mean_return(returns.sum(), won.size))):
+        if self.note_look(
+            EvaluationResult(int(won.sum()), won.size, mean_return(returns.sum(), won.size))
+        ):
             save_policies(self.policy_file, self.trainer, self.settings)
 
     def _save(self) -> None:

@@ -61,7 +61,7 @@ class SearchJob:
         return f"{self.candidate}, seed {self.settings.seed}"
 
 
-class Ranked(NamedTuple):
+class RankedCandidate(NamedTuple):
     """The result of a candidate.
 
     Attributes:
@@ -111,7 +111,7 @@ def search(
     backend: Backend | None = None,
     *,
     progress: Callable[[Outcome[SearchJob], int, int], None] = lambda outcome, done, whole: None,
-) -> list[Ranked]:
+) -> list[RankedCandidate]:
     """Run the trainings that the folder does not have yet, and rank the candidates.
 
     Args:
@@ -137,13 +137,13 @@ def search(
     return ranked(lines.values())
 
 
-def ranked(lines: Iterable[Mapping[str, Any]]) -> list[Ranked]:
+def ranked(lines: Iterable[Mapping[str, Any]]) -> list[RankedCandidate]:
     """Rank candidates by the mean success of their trainings."""
     runs: dict[str, list[Mapping[str, Any]]] = {}
     for line in sorted(lines, key=lambda line: int(line["settings"]["seed"])):
         runs.setdefault(line["candidate"], []).append(line)
     found = [
-        Ranked(
+        RankedCandidate(
             candidate,
             share_interval([[float(one) for one in line["won"]] for line in own]),
             len(own),

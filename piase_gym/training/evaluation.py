@@ -27,7 +27,7 @@ from piase_gym.registry import world_spec
 from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 
 
-class Look(NamedTuple):
+class EvaluationResult(NamedTuple):
     """What a look at a policy has shown.
 
     Attributes:
@@ -41,7 +41,7 @@ class Look(NamedTuple):
     returned: float
 
 
-def rank(found: Look, learners: int) -> tuple[float, float]:
+def rank(found: EvaluationResult, learners: int) -> tuple[float, float]:
     """Return what looks are compared by: the share won, and then, for one learner, its mean return.
 
     Several learners meet each other as they are at that moment, so that their returns do not say
@@ -72,22 +72,22 @@ def look_seeds(world: World[Any, Any], count: int) -> Sequence[int]:
 
 def look(
     agent: Agent, world: World[Any, Any], partners: dict[str, str], seeds: Sequence[int]
-) -> Look:
+) -> EvaluationResult:
     """Play one episode for each seed; the agent plays every seat without a partner."""
     if steps_in_batches(world):
         return _in_a_batch(agent, world, partners, seeds)
     return _told([seat for seed in seeds for seat in _alone(agent, world, partners, seed)])
 
 
-def _told(seats: Sequence[tuple[str, float]]) -> Look:
+def _told(seats: Sequence[tuple[str, float]]) -> EvaluationResult:
     """Return the look at seats of which each has a result and a return."""
     won = sum(result == Result.WON for result, _ in seats)
-    return Look(won, len(seats), mean_return(sum(got for _, got in seats), len(seats)))
+    return EvaluationResult(won, len(seats), mean_return(sum(got for _, got in seats), len(seats)))
 
 
 def _in_a_batch(
     agent: Agent, world: ArrayWorld[Any, Any], partners: dict[str, str], seeds: Sequence[int]
-) -> Look:
+) -> EvaluationResult:
     """Play all seeds at once."""
     env = BatchEnv(world, len(seeds), partners=partners, autoreset="disabled")
     draws = [
@@ -121,11 +121,11 @@ def _alone(
         for seat in runner.live:
             agent.reset(partner_seed(seed, seat))
             acts[seat] = ask_one(agent, runner, seat)
-        tick = runner.step(acts)
+        result = runner.step(acts)
         for seat in own:
-            returns[seat] += tick.rewards[seat]
+            returns[seat] += result.rewards[seat]
         for seat in runner.live:
-            if tick.terminated[seat] or tick.truncated[seat]:
+            if result.terminated[seat] or result.truncated[seat]:
                 results[seat] = world.result(seat)
-        runner.end_step(tick)
+        runner.end_step(result)
     return list(zip(results.values(), returns.values(), strict=True))

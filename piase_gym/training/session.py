@@ -13,7 +13,7 @@ from typing import Any
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.files import write_json
 from piase_gym.training.checkpoints import Folder
-from piase_gym.training.evaluation import Look, look_seeds, rank
+from piase_gym.training.evaluation import EvaluationResult, look_seeds, rank
 from piase_gym.training.settings import Progress, TrainResult, TrainSettings, partners_of
 
 KEPT = ("looked_at", "saved_at", "dev", "best", "best_return", "best_steps", "won", "played")
@@ -34,7 +34,7 @@ class Session(ABC):
         looked_at: Steps at the last look at the dev seeds; -1 before the first.
         saved_at: Steps at the last checkpoint; -1 before the first.
         dev: Success at the last look.
-        best, best_return, best_steps, won, played: Those of the best look; see `rank` and `Look`.
+        best, best_return, best_steps, won, played: Those of the best look; see `rank`.
         reason: Why the run ends; see `TrainResult`.
     """
 
@@ -88,7 +88,7 @@ class Session(ABC):
         wanted = self.settings.stop_at
         return wanted is not None and self.looked_at > 0 and self.dev >= wanted
 
-    def note_look(self, found: Look) -> bool:
+    def note_look(self, found: EvaluationResult) -> bool:
         """Note a look at the dev seeds; return whether none was better, so the policy is kept."""
         standing = rank(found, self.learners)
         self.dev = standing[0]

@@ -51,7 +51,7 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.rng import StreamId
 from piase_gym.core.script.run import ScriptRun
 from piase_gym.core.script.single import carry_out
-from piase_gym.core.script.turn import Turn
+from piase_gym.core.script.turn import StepArrays
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
     RANDOM_PARTS,
@@ -89,7 +89,7 @@ def codes_of(outcome_of: Sequence[Outcome]) -> NDArray[np.uint8]:
 
 MOST_KNOWN = 4096
 """The largest number of last steps that a world keeps in order to show them again."""
-_new_tick = functools.partial(tuple.__new__, StepResult)
+_new_result = functools.partial(tuple.__new__, StepResult)
 """Makes a StepResult faster than its constructor does."""
 _VIEWS = (
     "states _one _ends _events _pack _reward_view _event_view _alive "
@@ -446,20 +446,20 @@ class ArrayWorld(World[C, F]):
             named.append(outcomes[event])
         rewards = self._reward_view.tolist()
         if not notable:
-            tick = _new_tick((rewards, self._nobody, self._nobody, named, False, {}))
+            result = _new_result((rewards, self._nobody, self._nobody, named, False, {}))
         else:
             ended, cut = self._ends
             terminated, truncated = ended.tolist(), cut.tolist()
             over = True in terminated or True in truncated
-            tick = _new_tick((rewards, terminated, truncated, named, over, self._notes()))
-        self._last = acts, tick
-        return tick
+            result = _new_result((rewards, terminated, truncated, named, over, self._notes()))
+        self._last = acts, result
+        return result
 
     def _play_script(self, run: ScriptRun) -> StepResult:
         """Let the script do its part after a step, and return what both did."""
         slots, one, (ended, cut) = len(self.agents), self.one, self._ends
         events = self._events[None]
-        turn = Turn(
+        turn = StepArrays(
             states=self.states,
             rewards=one["rewards"][:, :slots],
             terminated=ended[None],
@@ -535,13 +535,13 @@ class ArrayWorld(World[C, F]):
         codes = [self._code(i, act) if alive[i] else ABSENT for i, act in enumerate(acts)]
         self.one["coded"] = 1
         try:
-            tick = explain_invalid(self.step(codes), acts)
+            result = explain_invalid(self.step(codes), acts)
         finally:
             self.one["coded"] = 0
         noop = self.noop
         done = [(noop if act is None else act) if alive[i] else None for i, act in enumerate(acts)]
-        self._last = done, tick
-        return tick
+        self._last = done, result
+        return result
 
     def _code(self, agent: int, act: Act) -> int:
         """Translate an act into what the kernel takes.
@@ -597,13 +597,13 @@ class ArrayWorld(World[C, F]):
         """Set what a state does not hold: events, and the last vectors of agents that are done."""
         self._events[:], self._obs[:] = events, vectors
 
-    def note_step(self, acts: Sequence[Act], tick: StepResult | None) -> None:
+    def note_step(self, acts: Sequence[Act], result: StepResult | None) -> None:
         """Note a step of a batch, and keep its acts where the rules keep those of their own steps.
 
         Reasons for a failure can depend on them.
         """
-        super().note_step(acts, tick)
-        if tick is not None:
+        super().note_step(acts, result)
+        if result is not None:
             self._pack(*[ABSENT if act is None else act for act in acts])
 
     def give_hint(self, agent: int, hint: str | None) -> None:
@@ -681,16 +681,16 @@ class ArrayWorld(World[C, F]):
         """Return the command of an index; the table is fixed and the same for all agents."""
         return self.commands[index]
 
-    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
+    def describe_step(self, acts: Sequence[Act], result: StepResult) -> list[LastStep | None]:
         """Return, for each agent, what its command did in the step that has just been done.
 
         Most steps are like earlier ones: an index did what it always does, and the index, the
         event, the reward and what was in the way say all there is to know about the step.
         """
-        (rewards, _, _, outcomes, _, notes), known = tick, self._table.shown
+        (rewards, _, _, outcomes, _, notes), known = result, self._table.shown
         for note in notes.values() if notes else ():
             if len(note) > 1 or "milestones" not in note:
-                return super().describe_step(acts, tick)
+                return super().describe_step(acts, result)
         events = self._event_view
         found: list[LastStep | None] = []
         for i, act in enumerate(acts):

@@ -1,4 +1,4 @@
-"""The colours of all pictures, the fonts, and a brush that paints smoothly."""
+"""The colours of all pictures, the fonts, and a canvas that is painted smoothly."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def font(size: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Brush:
+class Canvas:
     """Draws on a square part of an image, in which (0, 0) and (1, 1) are the corners."""
 
     image: Image.Image
@@ -76,10 +76,10 @@ class Brush:
         """Whether details would be lost."""
         return self.size < TINY * SCALE
 
-    def inset(self, centre: Point, size: float) -> Brush:
-        """Return a brush for the square of side `size` around a point."""
+    def inset(self, centre: Point, size: float) -> Canvas:
+        """Return a canvas for the square of side `size` around a point."""
         left, top = self._place((centre[0] - size / 2, centre[1] - size / 2))
-        return Brush(self.image, left, top, size * self.size)
+        return Canvas(self.image, left, top, size * self.size)
 
     def box(self, start: Point, end: Point, colour: str, radius: float = 0.0) -> None:
         """Fill a box, from its upper left to its lower right corner."""

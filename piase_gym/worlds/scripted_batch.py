@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.compiled.stepping import NONE, REBUILD, SHOW
 from piase_gym.core.script.conditions import any_agent
 from piase_gym.core.script.run import ScriptRun
-from piase_gym.core.script.turn import Changes, Turn
+from piase_gym.core.script.turn import Changes, StepArrays
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.errors import ConfigError, SnapshotError
 
@@ -146,7 +146,7 @@ class BatchScripts:
             playing = self._playing(batch, number)
             if playing is not None:
                 played &= playing[:, None]
-            turn = Turn(
+            turn = StepArrays(
                 states=states,
                 rewards=batch.rewards,
                 terminated=batch.terminated,

@@ -50,7 +50,7 @@ from piase_gym.errors import (
     SuiteError,
     UnknownNameError,
 )
-from piase_gym.jobs import Here
+from piase_gym.jobs import InProcess
 from tests.benchmarks import bench_policies as own
 from tests.helpers.needs import here
 from tests.paths import ROOT
@@ -604,7 +604,7 @@ def test_a_job_may_take_a_timeout_for_each_of_its_episodes(
 
     def choose(*words: Any, **options: Any) -> Any:
         given.append(options["timeout"])
-        return Here()
+        return InProcess()
 
     monkeypatch.setattr("piase_gym.benchmarks.evaluation.evaluate.choose_backend", choose)
     evaluate("random", EMPTY, episodes=3, timeout=timeout)

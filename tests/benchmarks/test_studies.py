@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from piase_gym.benchmarks.studies import physics_reach, sample_efficiency
-from piase_gym.benchmarks.studies.jobs import errors_told, read_lines
+from piase_gym.benchmarks.studies.jobs import read_lines, report_errors
 from piase_gym.errors import ConfigError, StoppedError, StorageError, TrainingError
 
 RUN = {"won": [1.0, 0.0], "values": [1.0], "cpu_seconds": 1.0}
@@ -24,7 +24,7 @@ FIRST, SECOND, THIRD = sample_efficiency.LEARNERS
 def test_a_study_ends_with_a_sentence(
     capsys: pytest.CaptureFixture[str], error: Exception, status: int
 ) -> None:
-    with pytest.raises(SystemExit) as ended, errors_told(argparse.ArgumentParser()):
+    with pytest.raises(SystemExit) as ended, report_errors(argparse.ArgumentParser()):
         raise error
     assert ended.value.code == status
     assert str(error) in capsys.readouterr().err

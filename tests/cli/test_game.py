@@ -19,10 +19,10 @@ from piase_gym.cli.game.loops import KeyLoop, LineLoop, Terminal, complete, game
 from piase_gym.cli.game.session import (
     Choice,
     Choices,
+    CommandResult,
     Game,
     Record,
     Reference,
-    Turn,
     _numbers,
     certificate,
     count,
@@ -55,7 +55,7 @@ def game() -> Iterator[Game]:
     game.close()
 
 
-def do(game: Game, *lines: str) -> Turn:
+def do(game: Game, *lines: str) -> CommandResult:
     """Do what lines say; return what came of the last."""
     for line in lines:
         command = game.read(line)
@@ -664,19 +664,19 @@ def test_the_head_tells_where_one_is(game: Game) -> None:
 
 
 def test_what_came_of_a_command_is_a_line() -> None:
-    turn = Turn("go north", Outcome.FAILED, -0.5, "The door is shut.", ("open_door",))
+    turn = CommandResult("go north", Outcome.FAILED, -0.5, "The door is shut.", ("open_door",))
     first, second = screen.turn_lines(turn)
     assert first.plain == "go north: no effect  -0.5  ✓ open door"
     assert second.plain == "The door is shut."
     assert [str(span.style) for span in first.spans] == [
         *("bold", "yellow", "bold bright_yellow"),
     ]
-    (line,) = screen.turn_lines(Turn("stay", Outcome.OK, 2.0))
+    (line,) = screen.turn_lines(CommandResult("stay", Outcome.OK, 2.0))
     assert line.plain == "stay: ok  +2"
     assert str(line.spans[-1].style) == "bold green"
-    (line,) = screen.turn_lines(Turn("wait", Outcome.OK, -0.0100002))
+    (line,) = screen.turn_lines(CommandResult("wait", Outcome.OK, -0.0100002))
     assert line.plain.endswith("  -0.01")
-    (line,) = screen.turn_lines(Turn("fly", Outcome.ILLEGAL, 0.0))
+    (line,) = screen.turn_lines(CommandResult("fly", Outcome.ILLEGAL, 0.0))
     assert line.plain == "fly: illegal  +0"
     assert [str(span.style) for span in line.spans] == ["bold", "bold red"]
 

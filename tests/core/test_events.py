@@ -141,7 +141,7 @@ def test_watchers_are_called_in_order_and_the_last_ones_after_all_others() -> No
     events = Events()
     names = ("plain", "late", "more", "later")
     leave = {
-        name: events.watch(lambda acts, tick, name=name: name, name == "more", "late" in name)  # type: ignore[misc]
+        name: events.watch(lambda acts, result, name=name: name, name == "more", "late" in name)  # type: ignore[misc]
         for name in names
     }
 
@@ -157,18 +157,18 @@ def test_watchers_are_called_in_order_and_the_last_ones_after_all_others() -> No
         leave["late"]()
         leave["more"]()
     assert not events.decodes
-    events.watch(lambda acts, tick: "newest")
+    events.watch(lambda acts, result: "newest")
     assert order() == [plain, ("newest", False), later]
 
 
 def test_who_leaves_makes_room_where_it_was() -> None:
     events = Events()
     called: list[str] = []
-    events.watch(lambda acts, tick: called.append("plain"))
-    first = events.watch(lambda acts, tick: called.append("late"), last=True)
-    events.watch(lambda acts, tick: called.append("later"), last=True)
+    events.watch(lambda acts, result: called.append("plain"))
+    first = events.watch(lambda acts, result: called.append("late"), last=True)
+    events.watch(lambda acts, result: called.append("later"), last=True)
     first()
-    events.watch(lambda acts, tick: called.append("newest"))
+    events.watch(lambda acts, result: called.append("newest"))
     for watcher, _ in events.watchers:
         watcher(None, None)
     assert called == ["plain", "newest", "later"]

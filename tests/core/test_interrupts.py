@@ -12,7 +12,7 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.core.interrupts import Whole, on_first_interrupt
+from piase_gym.core.interrupts import UninterruptedBlocks, on_first_interrupt
 from piase_gym.runs.lines import Encoder
 from piase_gym.simulation import Simulation
 from piase_gym.wrappers import AvtLogger
@@ -112,7 +112,7 @@ def test_a_simulation_is_interrupted_between_two_steps(
     assert runs.replay(path).steps == 3
 
 
-def done_in(whole: Whole, times: int) -> list[int]:
+def done_in(whole: UninterruptedBlocks, times: int) -> list[int]:
     """Return which of so many interrupts were followed by more, in two blocks in each other."""
     done: list[int] = []
 
@@ -128,7 +128,7 @@ def done_in(whole: Whole, times: int) -> list[int]:
 
 
 def test_an_interrupt_waits_for_the_end_of_the_outer_block_and_a_second_does_not() -> None:
-    whole = Whole()
+    whole = UninterruptedBlocks()
     assert done_in(whole, 1) == []
     with whole.watched():
         assert done_in(whole, 1) == [0]
@@ -144,7 +144,7 @@ def test_an_interrupt_waits_for_the_end_of_the_outer_block_and_a_second_does_not
 
 def test_who_handles_interrupts_already_goes_on_doing_so() -> None:
     heard: list[int] = []
-    whole = Whole()
+    whole = UninterruptedBlocks()
     signal.signal(signal.SIGINT, lambda number, _frame: heard.append(number))
     with whole.watched(), whole:
         interrupt()
@@ -152,7 +152,7 @@ def test_who_handles_interrupts_already_goes_on_doing_so() -> None:
 
 
 def test_other_threads_hold_nothing_back() -> None:
-    block, inside, leave = Whole(), threading.Event(), threading.Event()
+    block, inside, leave = UninterruptedBlocks(), threading.Event(), threading.Event()
 
     def stay() -> None:
         with block:
@@ -170,7 +170,7 @@ def test_other_threads_hold_nothing_back() -> None:
 
 
 def test_an_interrupt_comes_at_the_end_of_the_outermost_block() -> None:
-    whole, done = Whole(), []
+    whole, done = UninterruptedBlocks(), []
 
     def once() -> None:
         with whole:
@@ -201,7 +201,7 @@ def test_an_interrupt_comes_at_the_end_of_the_outermost_block() -> None:
 
 
 def test_interrupts_are_watched_until_all_have_left() -> None:
-    whole = Whole()
+    whole = UninterruptedBlocks()
     whole.watch()
     whole.watch()
     whole.leave()
@@ -238,7 +238,7 @@ def test_in_a_thread_nothing_is_changed() -> None:
     def work() -> None:
         with on_first_interrupt(lambda: None):
             found.append(signal.getsignal(signal.SIGINT))
-        whole = Whole()
+        whole = UninterruptedBlocks()
         with whole:
             found.append(whole._inside)
 

@@ -11,7 +11,7 @@ import pytest
 
 from piase_gym.core import recall
 from piase_gym.core.facts import Remembered
-from piase_gym.core.recall import Recall, Several
+from piase_gym.core.recall import Recall, UnnamedThings
 from piase_gym.core.text_encoding import hash_text
 from piase_gym.errors import SnapshotError, TextParseError
 from tests import probes
@@ -27,10 +27,15 @@ def seen(memory: Recall, **places: Any) -> None:
 
 def test_what_is_out_of_sight_is_remembered_for_a_while() -> None:
     memory = Recall(("ann", "bob"))
-    seen(memory, lamp=[1, 2], cup="on the desk", apple=Several([(0, 0), (2, 2)], [(0, 0), (2, 2)]))
+    seen(
+        memory,
+        lamp=[1, 2],
+        cup="on the desk",
+        apple=UnnamedThings([(0, 0), (2, 2)], [(0, 0), (2, 2)]),
+    )
     assert memory.shown(None, 0) == ()  # type: ignore[arg-type]
     memory.pass_step()
-    seen(memory, lamp=[1, 3], apple=Several([], [(0, 0)]))
+    seen(memory, lamp=[1, 3], apple=UnnamedThings([], [(0, 0)]))
     memory.pass_step()
     found = memory.shown(None, 0)  # type: ignore[arg-type]
     assert [(m.name, m.ago) for m in found] == [("lamp", 1), ("apple", 2), ("cup", 2)]
@@ -142,9 +147,9 @@ def test_as_many_memories_as_are_shown_are_read_back() -> None:
 
 def test_what_is_nowhere_any_more_is_forgotten() -> None:
     memory = Recall(("ann",))
-    seen(memory, apple=Several([(0, 0)], [(0, 0)]))
+    seen(memory, apple=UnnamedThings([(0, 0)], [(0, 0)]))
     memory.pass_step()
-    seen(memory, apple=Several([], [(0, 0)]))
+    seen(memory, apple=UnnamedThings([], [(0, 0)]))
     memory.pass_step()
     assert memory.shown(None, 0) == ()  # type: ignore[arg-type]
     assert memory.get_state() == {"steps": 2, "known": [[]]}

@@ -13,7 +13,7 @@ from piase_gym.core.commands import Outcome, Result
 from piase_gym.core.script.models import Script
 from piase_gym.core.script.observables import Observable, named
 from piase_gym.core.script.run import ScriptRun
-from piase_gym.core.script.turn import Changes, Turn
+from piase_gym.core.script.turn import Changes, StepArrays
 from piase_gym.errors import SnapshotError
 from tests import probes
 
@@ -81,9 +81,9 @@ def grid(value: Any = 0) -> Any:
 
 def go_on(
     run: ScriptRun, apples: Any = 0, *, played: Any = True, truncated: Any = False, **more: Any
-) -> tuple[Turn, Changes]:
+) -> tuple[StepArrays, Changes]:
     """Let a step pass after which agents have so many apples."""
-    turn = Turn(
+    turn = StepArrays(
         states=grid(apples).astype(float),
         rewards=np.zeros((2, 2)),
         terminated=np.zeros((2, 2), np.bool_),

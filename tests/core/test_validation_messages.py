@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, Field, ValidationError
 
 import piase_gym
-from piase_gym.core.shorthand import Lenient, as_list
+from piase_gym.core.shorthand import ShorthandModel, as_list
 from piase_gym.core.validation_messages import fields_at, in_words, short, without_branches
 from tests import probes
 
@@ -99,14 +99,14 @@ def test_keys_are_known_along_a_path() -> None:
     assert fields_at(Plan, ("size",)) == []
 
 
-class Goal(Lenient):
+class Goal(ShorthandModel):
     """A model with a short form."""
 
     SHORT = {"type": "string"}
     name: str = ""
 
 
-class Book(Lenient):
+class Book(ShorthandModel):
     """A model with lists of which one entry will do."""
 
     LISTED = ("goals", "nothing")
@@ -136,7 +136,7 @@ def test_one_entry_is_a_list_of_one() -> None:
         Book(other=1)  # type: ignore[call-arg]
 
 
-class Number(Lenient):
+class Number(ShorthandModel):
     """A model of a number."""
 
     value: float = 0.0

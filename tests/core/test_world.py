@@ -111,19 +111,19 @@ def test_a_last_step_is_told_as_it_was_understood() -> None:
     world = house(max_steps=3)
     assert list(world.last_steps()) == [None, None]
     key = Command("use", {"item_name": "key", "target_object": "door"})
-    tick = world.step([key, InvalidAction(Outcome.UNPARSABLE, "What?")])
+    result = world.step([key, InvalidAction(Outcome.UNPARSABLE, "What?")])
     one, two = world.last_steps()
     assert (one.command, one.outcome) == ("use key on door", Outcome.ILLEGAL)
     assert (two.command, two.outcome) == ("", Outcome.UNPARSABLE)
-    assert (one.reward, two.reward) == tuple(tick.rewards)
-    assert tick.notes[0]["feedback"] == "You cannot use key on door now."
-    assert tick.notes[1]["feedback"] == "What?"
+    assert (one.reward, two.reward) == tuple(result.rewards)
+    assert result.notes[0]["feedback"] == "You cannot use key on door now."
+    assert result.notes[1]["feedback"] == "What?"
     said = Command("say", {"message": "x" * 81})
     world.step([said, Command("say", {"message": "x" * 80})])
     one, two = world.last_steps()
     assert one.reason.endswith("Your message was cut to its first 80 characters.")
     assert "cut" not in two.reason
-    world.note_step([None, Command("wait")], tick)
+    world.note_step([None, Command("wait")], result)
     assert world.last_steps()[0] is None
     world.note_step([], None)
     assert list(world.last_steps()) == [None, None]
@@ -229,8 +229,8 @@ def test_what_follows_from_facts_and_commands_needs_not_be_said() -> None:
     assert world.objects()["agent_1"]["place"] == world.position(1)
     assert [row["in_play"] for row in world.objects().values()] == [True, True]
     assert world.in_sight(0, world.objects()) >= {"agent_0"}
-    tick = world.step([coast, InvalidAction(Outcome.UNPARSABLE, "What?")])
-    assert (tick.outcomes[0], tick.notes[1]["feedback"]) == (Outcome.OK, "What?")
+    result = world.step([coast, InvalidAction(Outcome.UNPARSABLE, "What?")])
+    assert (result.outcomes[0], result.notes[1]["feedback"]) == (Outcome.OK, "What?")
     first, second = (world.observation_text(agent) for agent in range(2))
     assert first.startswith("Last step: coast; ok; reward ")
     assert first.endswith("\n" + world.text(world.facts(0)))

@@ -51,11 +51,11 @@ def stay(env: Any, agent: str) -> int:
 
 def arrive(env: Any, agent: str) -> Any:
     """Go to the goal by the shortest way."""
-    from piase_gym.worlds.grid_world.players.oracle import GridOracle
+    from piase_gym.worlds.grid_world.players.oracle import GridWorldOracle
 
     world = env.unwrapped.world
     if getattr(arrive, "world", None) is not world:
-        arrive.world, arrive.oracle = world, GridOracle(world)  # type: ignore[attr-defined]
+        arrive.world, arrive.oracle = world, GridWorldOracle(world)  # type: ignore[attr-defined]
     act = arrive.oracle.act(world.agents.index(agent))  # type: ignore[attr-defined]
     return world.commands.index(act) if not isinstance(act, int) else act
 

@@ -22,7 +22,7 @@ from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.learning_path import (
     EpisodeCountsAt,
     LearningPath,
-    UnderWay,
+    OpenAttempt,
     describe_open,
     explain,
     headings,
@@ -157,7 +157,7 @@ def test_success_is_that_of_the_last_episodes() -> None:
 def test_an_open_attempt_says_how_many_episodes_are_in_play() -> None:
     learning_path = LearningPath("agent_0", "c", "steps", names={1: "Walk"})
     for begun, more in ((None, ""), (2, ""), (3, ", 1 in play")):
-        learning_path.under_way = UnderWay(1, 5, ended=2, wanted=4, begun=begun)
+        learning_path.under_way = OpenAttempt(1, 5, ended=2, wanted=4, begun=begun)
         told = f"Now in step 1 'Walk', attempt 5: 2 of 4 episodes ended{more}."
         assert list(describe_open(learning_path)) == [told]
 
@@ -225,7 +225,7 @@ def test_the_rows_of_a_run_say_when_and_what_is_open(tmp_path: Path) -> None:
     store = ProgressStore(tmp_path / "progress.json")
     store.save({"agent_0": progress})
     (learning_path,) = read_paths(tmp_path)
-    assert (learning_path.under_way, learning_path.stretches) == (UnderWay(2, 2), [])
+    assert (learning_path.under_way, learning_path.stretches) == (OpenAttempt(2, 2), [])
     made = [Decision("agent_0", "c", 1, "Walk", n, "PROCEED", None, "") for n in (1, 2, 3)]
     progress.decisions += made
     store.save({"agent_0": progress})
@@ -241,7 +241,7 @@ def test_the_rows_of_a_run_say_when_and_what_is_open(tmp_path: Path) -> None:
     (tmp_path / "path.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in rows))
     for place in (tmp_path, tmp_path / "path.jsonl"):
         (learning_path,) = read_paths(place)
-        assert learning_path.under_way == UnderWay(**told)
+        assert learning_path.under_way == OpenAttempt(**told)
         assert [move.at for move in learning_path.moves] == [4, 9, 30]  # one is not in the rows yet
         assert learning_path.stretches == [
             EpisodeCountsAt(steps, {1: steps, 2: 3}, {1: 1, 2: 0}) for steps in (10, 20, 30)

@@ -16,8 +16,8 @@ from piase_gym.curricula import (
     AdaptationDecisionModule,
     AgentProgress,
     CurriculumManager,
-    Need,
     ProgressStore,
+    RequiredMetric,
 )
 from piase_gym.curricula.window_memory import check, load_windows, save_windows
 from piase_gym.errors import CurriculumError, ProgressError, StorageError
@@ -248,7 +248,7 @@ def test_what_windows_reach_into_is_kept(windows: list[Any], ends: Any, hints: A
         history.of("a").add(row)
     history.of("a").hints += [(2, 0, 0), (6, 1, 0), (11, 2, 0), (13, 3, 0)]
     history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
-    save_windows(history, progress, [Need("mean_return", window) for window in windows])
+    save_windows(history, progress, [RequiredMetric("mean_return", window) for window in windows])
     if ends is None:
         assert progress.memory == {}
     else:
@@ -367,7 +367,7 @@ def test_a_history_goes_on_with_what_was_noted() -> None:
         history.of("a").add(row)
     history.of("a").hints += [(3, 2, 0), (4, 3, 1)]
     history.of("a").attempts += [Attempt(n, 1, None, False, 0, 0) for n in (1, 2, 3)]
-    assert save_windows(history, progress, [Need("mean_return", ("episodes", 9))]) is None
+    assert save_windows(history, progress, [RequiredMetric("mean_return", ("episodes", 9))]) is None
     again = History()
     again.step = 31
     assert load_windows(again, progress, MADE) == 9

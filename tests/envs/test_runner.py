@@ -184,8 +184,8 @@ def test_an_order_is_told_when_it_is_another_one() -> None:
 def test_who_watches_is_given_what_was_done() -> None:
     env = piase_gym.parallel_env("TextProbe", agents=2)
     seen: dict[bool, list[Any]] = {False: [], True: []}
-    env.events.watch(lambda acts, tick: seen[False].append([*acts]))
-    env.events.watch(lambda acts, tick: seen[True].append([*acts]), decoded=True)
+    env.events.watch(lambda acts, result: seen[False].append([*acts]))
+    env.events.watch(lambda acts, result: seen[True].append([*acts]), decoded=True)
     heard = listen(env, "step", "milestone")
     env.reset(seed=0)
     index = next(k for k in range(9) if env.world.command(1, k) == Command("wait"))
@@ -196,7 +196,7 @@ def test_who_watches_is_given_what_was_done() -> None:
     (event,) = heard
     assert (event.kind, event.data["step"]) == ("step", 1)
     assert event.data["commands"] == seen[True][0]
-    assert event.data["tick"] is env.runner.last_step
+    assert event.data["result"] is env.runner.last_step
 
 
 def test_what_is_restored_is_told_and_goes_on_in_the_same_way() -> None:
@@ -370,7 +370,7 @@ class Patient(Notebook):
 def test_a_partner_may_answer_with_an_index() -> None:
     env = piase_gym.parallel_env("TextProbe", agents=2, partners={"agent_1": Patient()})
     acts: list[Any] = []
-    env.events.watch(lambda given, tick: acts.append(list(given)))
+    env.events.watch(lambda given, result: acts.append(list(given)))
     env.reset(seed=0)
     env.step({"agent_0": 1})
     assert acts == [[1, 0]]

@@ -24,7 +24,15 @@ from piase_gym.errors import (
     StoppedError,
     StorageError,
 )
-from piase_gym.jobs import Here, LineFile, Processes, Threads, choose_backend, do_missing, run_jobs
+from piase_gym.jobs import (
+    InProcess,
+    LineFile,
+    Processes,
+    Threads,
+    choose_backend,
+    do_missing,
+    run_jobs,
+)
 from tests.jobs import jobs_to_do as own
 from tests.jobs.jobs_to_do import Draw
 from tests.paths import ROOT
@@ -40,12 +48,12 @@ def results(perform: Any, backend: Any, jobs: Any = JOBS) -> list[Any]:
     return sorted(found, key=lambda outcome: jobs.index(outcome.job))
 
 
-@pytest.mark.parametrize("make", [Here, lambda: Threads(3), lambda: Processes(2)])
+@pytest.mark.parametrize("make", [InProcess, lambda: Threads(3), lambda: Processes(2)])
 def test_results_are_the_same_from_every_backend(make: Any) -> None:
     assert [outcome.value for outcome in results(own.draw, make())] == TRUTH
 
 
-@pytest.mark.parametrize("make", [Here, lambda: Threads(2), lambda: Processes(2)])
+@pytest.mark.parametrize("make", [InProcess, lambda: Threads(2), lambda: Processes(2)])
 def test_a_job_that_raises_is_named_and_the_others_are_done(make: Any) -> None:
     found = results(own.draw_or_raise, make())
     failed = found.pop(2)
@@ -56,7 +64,7 @@ def test_a_job_that_raises_is_named_and_the_others_are_done(make: Any) -> None:
     assert [outcome.value for outcome in found] == TRUTH[:2] + TRUTH[3:]
 
 
-@pytest.mark.parametrize("make", [Here, lambda: Threads(2), lambda: Processes(2)])
+@pytest.mark.parametrize("make", [InProcess, lambda: Threads(2), lambda: Processes(2)])
 def test_a_job_that_ends_the_program_ends_itself_only(make: Any) -> None:
     found = results(own.draw_or_exit, make())
     failed = found.pop(2)

@@ -22,7 +22,7 @@ from piase_gym.errors import (
     UnsupportedError,
 )
 from piase_gym.runs import branches, counterfactuals
-from piase_gym.runs.branches import Branch, Change, Cut
+from piase_gym.runs.branches import Branch, Change, RunUntilCut
 from piase_gym.runs.counterfactuals import ForkReport
 from piase_gym.runs.schema import TYPE_OF_KIND
 from tests.helpers.run_worlds import text
@@ -55,9 +55,9 @@ class Notes(Agent):
         self.learned.append(feedback)
 
 
-def cut(**more: Any) -> Cut:
+def cut(**more: Any) -> RunUntilCut:
     """Return a cut whose prefix was not driven."""
-    made = Cut.__new__(Cut)
+    made = RunUntilCut.__new__(RunUntilCut)
     made.run = SimpleNamespace(agents=list(NAMES))  # type: ignore[assignment]
     made.slot, made.seed, made.rest, made.given = 0, 77, [], {}
     for name, value in more.items():
@@ -93,11 +93,13 @@ class Steps:
         rewards: list[Any] = [np.float32(0.5), float(self.steps)]
         return StepResult(rewards, terminated, truncated, outcomes, any(over), {})
 
-    def end_step(self, tick: StepResult) -> None:
-        self.ended.append(tick.ended)
+    def end_step(self, result: StepResult) -> None:
+        self.ended.append(result.ended)
 
 
-def gone_on(made: Cut, runner: Steps, change: Change | None = None, steps: Any = None) -> Branch:
+def gone_on(
+    made: RunUntilCut, runner: Steps, change: Change | None = None, steps: Any = None
+) -> Branch:
     """Go on with nobody but the log."""
     return made._go_on(runner, {}, change, steps)  # type: ignore[arg-type]
 
@@ -321,9 +323,9 @@ class Prefix:
             self.before_step(slot, event)  # type: ignore[misc]
             if self.run.ends == event["step"]:
                 self.worlds[slot].alive = [False, False]
-            tick = StepResult([1.0, 2.0], [False] * 2, [False] * 2, [Outcome.OK] * 2, False, {})
+            result = StepResult([1.0, 2.0], [False] * 2, [False] * 2, [Outcome.OK] * 2, False, {})
             self.times[slot] += 1
-            self.on_step(slot, event, tick)  # type: ignore[misc]
+            self.on_step(slot, event, result)  # type: ignore[misc]
 
 
 def row(kind: str, step: int = 0, episode: int = 0, **data: Any) -> Any:
@@ -361,14 +363,14 @@ MADE = {"random": Notes()}
 
 def driven(
     monkeypatch: pytest.MonkeyPatch, at: int, slot: int = 0, players: Any = None, **more: Any
-) -> Cut:
+) -> RunUntilCut:
     """Drive the prefix of a run up to a cut."""
     monkeypatch.setattr(branches, "Replayer", Prefix)
     monkeypatch.setattr(branches, "make_agent", lambda wanted: MADE.get(wanted, wanted))
     manifest = {"policies": {"a": "caller", "b": "random"}, "num_envs": 2}
     told = {"rows": ROWS, "wrong": None, "broken": None, "ends": None, "path": "run.jsonl"}
     run = SimpleNamespace(agents=list(NAMES), manifest=manifest, **told | more)
-    return Cut(run, at, slot, players or {})  # type: ignore[arg-type]
+    return RunUntilCut(run, at, slot, players or {})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -565,7 +567,7 @@ def test_a_fork_compares_pairs_of_branches(tmp_path: Path, monkeypatch: pytest.M
             digests = ["x", "y", "z"][: 2 + (change is not None)]
             return branch(*digests, a=1.0 + 0.5 * len(digests) * given[0])
 
-    monkeypatch.setattr(counterfactuals, "Cut", Made)
+    monkeypatch.setattr(counterfactuals, "RunUntilCut", Made)
     monkeypatch.setattr(counterfactuals, "read", lambda path: path)
     run: Any = SimpleNamespace(agents=["b", "a"], path=tmp_path / "run.jsonl")
     options: dict[str, Any] = {"vary": ["layout"], "steps": 5, "slot": 2, "logs": tmp_path}

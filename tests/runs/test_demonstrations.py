@@ -12,7 +12,7 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.errors import ConfigError, LogWriteError, UnknownNameError
-from piase_gym.jobs import Here
+from piase_gym.jobs import InProcess
 from piase_gym.runs import demonstrations
 
 
@@ -120,7 +120,7 @@ def test_a_table_of_events_is_written_of_one_log(tmp_path: Path) -> None:
 def test_workers_are_asked_for_when_all_is_right_and_left_in_any_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Watched(Here):
+    class Watched(InProcess):
         def close(self) -> None:
             closed.append(True)
 

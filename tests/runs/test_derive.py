@@ -12,7 +12,7 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.facts import StepResult
 from piase_gym.runs.derive import Deriver, act_value
 from piase_gym.runs.episode_record import EpisodeRecord
-from piase_gym.runs.full import Told
+from piase_gym.runs.full import StepObservation
 from piase_gym.runs.options import Levels
 
 NAMES = ("a", "b", "c")
@@ -45,7 +45,7 @@ def deriver(
     return Deriver(small_world(**more), Levels(level, others, "Small"), "r", schema)
 
 
-def tick(ended: bool = False, **more: Any) -> StepResult:
+def result(ended: bool = False, **more: Any) -> StepResult:
     """Return what a step did."""
     told: dict[str, Any] = {
         "rewards": [0.5, np.float32(-0.25), 9.0],
@@ -237,7 +237,7 @@ def test_what_is_broken_off_is_reported_for_all_in_play() -> None:
 def test_a_plain_step_has_seven_entries() -> None:
     made = deriver()
     record = begun(made)
-    data = made.step_data(record, small_world(), [np.int64(3), 0, 5], tick(), [], "d")
+    data = made.step_data(record, small_world(), [np.int64(3), 0, 5], result(), [], "d")
     assert data == {
         "kind": "step",
         "commands": {"a": 3, "b": 0},
@@ -264,7 +264,7 @@ def test_a_step_tells_all_that_happened_in_it() -> None:
         1: {"feedback": "You fall.", "milestones": [], "other": 1},
         0: {"milestones": ["door"], "events": ["bang"], "fault": "slow"},
     }
-    over = tick(True, terminated=[True, False, True], truncated=[False, True, False], notes=notes)
+    over = result(True, terminated=[True, False, True], truncated=[False, True, False], notes=notes)
     data = made.step_data(record, small_world(), [said, misread, 0], over, [letter], "d")
     told = {
         "kind": "step",
@@ -289,7 +289,7 @@ def test_a_step_tells_all_that_happened_in_it() -> None:
     assert data == told
     assert [*data] == [*told]
     assert record.results == {"a": "won", "b": "lost"}
-    again = made.step_data(record, small_world(), [None, 1, 0], tick(), [], "d")
+    again = made.step_data(record, small_world(), [None, 1, 0], result(), [], "d")
     assert again["commands"] == {"a": None, "b": 1}
     assert "targets" not in again
 
@@ -309,7 +309,7 @@ def test_each_of_the_rarer_entries_is_told_by_itself(
     made = deriver()
     record = begun(made, slot)
     record.submitted = submitted
-    told = tick(notes=notes)
+    told = result(notes=notes)
     data = made.step_data(record, small_world(), [0, 0, 0], told, letters, "d")
     assert {key: data[key] for key in data.keys() - {*"kind commands outcomes".split()}} == {
         "rewards": {"a": 0.5, "b": -0.25},
@@ -324,7 +324,7 @@ def test_results_come_before_notes_in_a_slot() -> None:
     made = deriver()
     record = begun(made, slot=3)
     made.targets.hear("DSE_STEP_ATTEMPT_START", "a", {"target_coords": [0, 0], "slot": 3})
-    over = tick(True, terminated=[True, False, False], notes={0: {"events": ["bang"]}})
+    over = result(True, terminated=[True, False, False], notes={0: {"events": ["bang"]}})
     data = made.step_data(record, small_world(), [0, 0, 0], over, [], "d")
     assert [*data][7:] == ["slot", "results", "events", "targets"]
     assert data["results"] == {"a": "won"}
@@ -337,10 +337,10 @@ def test_a_new_episode_lets_targets_be_reached_again() -> None:
     for slot, other in ((None, 0), (2, 1)):
         record = begun(made, slot)
         for arrived in (["a"], None):
-            data = made.step_data(record, small_world(), [0, 0, 0], tick(), [], "d")
+            data = made.step_data(record, small_world(), [0, 0, 0], result(), [], "d")
             assert data.get("targets") == arrived
         made.open_episode_record(None, other, 8)
-        data = made.step_data(record, small_world(), [0, 0, 0], tick(), [], "d")
+        data = made.step_data(record, small_world(), [0, 0, 0], result(), [], "d")
         assert data.get("targets") == (["a"] if slot is None else None)
 
 
@@ -418,7 +418,7 @@ def test_perceptions_before_schema_three() -> None:
 def test_changes_of_objects_come_before_perceptions() -> None:
     made = deriver("full")
     record = begun(made, slot=1)
-    told = Told([{"object": "key", "change": "moved"}], {}, {"a": {"timestamp": 1.0}})
+    told = StepObservation([{"object": "key", "change": "moved"}], {}, {"a": {"timestamp": 1.0}})
     perceived = ("a", "PERCEPTION_INPUT_RECEIVED", {"timestamp": 1.0, "slot": 1})
     changed = {"kind": "object", "object": "key", "change": "moved", "slot": 1}
     object_line = ("system", "ENVIRONMENT_STATE_CHANGED", changed)

@@ -188,9 +188,9 @@ class SilentlyIllegal(TextProbe):
     """Illegal commands come out as `ok`."""
 
     def advance(self, plans: Sequence[DecodedAction]) -> StepResult:
-        tick = super().advance(plans)
+        result = super().advance(plans)
         kind = Outcome.ILLEGAL
-        return tick._replace(outcomes=[Outcome.OK if o is kind else o for o in tick.outcomes])
+        return result._replace(outcomes=[Outcome.OK if o is kind else o for o in result.outcomes])
 
 
 class AdmitsTooMuch(TextProbe):
@@ -221,9 +221,9 @@ class NothingExplained(PointProbe):
     """Unreadable lines are not explained."""
 
     def step(self, acts: Sequence[Any]) -> StepResult:
-        tick = super().step(acts)._replace(notes={})
-        self._last = acts, tick
-        return tick
+        result = super().step(acts)._replace(notes={})
+        self._last = acts, result
+        return result
 
 
 class RaisesAtLines(PointProbe):
@@ -414,12 +414,12 @@ class PaysForSecrets(PointProbe):
     """What cannot be read costs less while another agent has a hint."""
 
     def step(self, acts: Sequence[Any]) -> StepResult:
-        tick = super().step(acts)
+        result = super().step(acts)
         extra = [
             outcome == "unparsable" and any(self.hints[:i] + self.hints[i + 1 :])
-            for i, outcome in enumerate(tick.outcomes)
+            for i, outcome in enumerate(result.outcomes)
         ]
-        return tick._replace(rewards=[r + e for r, e in zip(tick.rewards, extra, strict=True)])
+        return result._replace(rewards=[r + e for r, e in zip(result.rewards, extra, strict=True)])
 
 
 # world, its config, the check that finds it out, words of the sentence

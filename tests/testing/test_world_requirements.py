@@ -73,8 +73,8 @@ def coasts(self: Any, answer: Any, *_: Any) -> Any:
     return PRIMITIVES[-1]
 
 
-def all_end(self: Any, tick: Any, *_: Any) -> Any:
-    return tick._replace(terminated=[True] * 2, truncated=[True] * 2, ended=True)
+def all_end(self: Any, result: Any, *_: Any) -> Any:
+    return result._replace(terminated=[True] * 2, truncated=[True] * 2, ended=True)
 
 
 def without_cost(self: Any, found: Any, *_: Any) -> Any:
@@ -127,7 +127,7 @@ ACTIONS = [
         then(
             PointProbe,
             "advance",
-            lambda self, tick, *_: tick._replace(outcomes=[Outcome.ILLEGAL] * 2),
+            lambda self, result, *_: result._replace(outcomes=[Outcome.ILLEGAL] * 2),
         ),
     ),
     Fault(
@@ -166,7 +166,7 @@ ACTIONS = [
         then(
             PointProbe,
             "advance",
-            lambda self, tick, *_: tick._replace(outcomes=[Outcome.UNPARSABLE] * 2),
+            lambda self, result, *_: result._replace(outcomes=[Outcome.UNPARSABLE] * 2),
         ),
     ),
     Fault(
@@ -174,7 +174,7 @@ ACTIONS = [
         "a invalid action with 'timeout' leaves no feedback",
         PointProbe,
         "step",
-        then(PointProbe, "step", lambda self, tick, *_: tick._replace(notes={})),
+        then(PointProbe, "step", lambda self, result, *_: result._replace(notes={})),
     ),
     Fault(
         "index_and_line_agree",

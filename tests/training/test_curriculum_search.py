@@ -16,7 +16,7 @@ from piase_gym.benchmarks.evaluation.statistics import share_interval
 from piase_gym.cli.app import app
 from piase_gym.curricula.export import dumps
 from piase_gym.errors import ConfigError, JobError, UnknownNameError
-from piase_gym.jobs import Here, Processes
+from piase_gym.jobs import InProcess, Processes
 from piase_gym.registry import find, load, make_config
 
 pytest.importorskip("torch")
@@ -51,7 +51,7 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 def test_results_are_the_same_from_any_number_of_processes(tmp_path: Path) -> None:
     todo = jobs("scripted", "randomisation")
-    rows = search(todo, tmp_path / "one", Here())
+    rows = search(todo, tmp_path / "one", InProcess())
     assert search(todo, tmp_path / "two", Processes(2)) == rows
     found = lines(tmp_path / "one")
     assert lines(tmp_path / "two") == found

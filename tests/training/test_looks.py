@@ -106,9 +106,9 @@ def test_a_policy_is_kept_for_its_wins_then_for_its_return(
         won, returned = next(left)
         return np.arange(4) < won, np.full(4, returned)
 
-    def look(*_given: Any) -> evaluation.Look:
+    def look(*_given: Any) -> evaluation.EvaluationResult:
         won, returned = next(left)
-        return evaluation.Look(won, 4, returned)
+        return evaluation.EvaluationResult(won, 4, returned)
 
     monkeypatch.setattr(ppo, "play_returns", play_returns)
     monkeypatch.setattr(module_of_training, "look", look)
@@ -137,10 +137,10 @@ def test_a_policy_is_kept_for_its_wins_then_for_its_return(
 
 
 def test_returns_of_learners_among_themselves_do_not_rank_policies() -> None:
-    poor, rich = evaluation.Look(0, 4, -1.0), evaluation.Look(0, 4, 3.0)
+    poor, rich = evaluation.EvaluationResult(0, 4, -1.0), evaluation.EvaluationResult(0, 4, 3.0)
     assert evaluation.rank(poor, 1) < evaluation.rank(rich, 1)
     assert evaluation.rank(poor, 2) == evaluation.rank(rich, 2)
-    assert evaluation.rank(evaluation.Look(1, 4, -9.0), 2) > evaluation.rank(rich, 2)
+    assert evaluation.rank(evaluation.EvaluationResult(1, 4, -9.0), 2) > evaluation.rank(rich, 2)
 
 
 @pytest.mark.parametrize("algo", ["batch_ppo", "ippo"])

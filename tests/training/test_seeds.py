@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.cli.train import read_seeds
 from piase_gym.errors import ConfigError, JobError
-from piase_gym.jobs import Here, Processes
+from piase_gym.jobs import InProcess, Processes
 from piase_gym.jobs.folders import OutFolder
 
 torch = pytest.importorskip("torch")
@@ -77,10 +77,10 @@ def test_processes_train_what_this_one_does(
     assert {path.name for path in tmp_path.iterdir()} == {"run-0", "run-1"}
     again: dict[int, Any] = {}
     with pytest.raises(ConfigError, match="holds a run already"):
-        train_seeds(runs(tmp_path), Here(), report=lambda *_: None)
+        train_seeds(runs(tmp_path), InProcess(), report=lambda *_: None)
     train_seeds(
         runs(tmp_path),
-        Here(),
+        InProcess(),
         resume=True,
         report=lambda seed, result: again.update({seed: result}),
     )
@@ -112,7 +112,9 @@ def test_a_training_that_fails_does_not_keep_the_others_from_ending(
 
     monkeypatch.setattr(module, "train", fails)
     found: dict[int, Any] = {}
-    train_seeds(runs(tmp_path), Here(), report=lambda seed, result: found.update({seed: result}))
+    train_seeds(
+        runs(tmp_path), InProcess(), report=lambda seed, result: found.update({seed: result})
+    )
     assert isinstance(found[0], JobError)
     assert "seed 0: ZeroDivisionError: lost my way" in str(found[0])
     assert told(found[1]) == alone[1]
@@ -124,7 +126,7 @@ def test_seeds_that_are_not_there_yet_begin_where_others_go_on(
     train(*runs(tmp_path)[0])
     found: dict[int, Any] = {}
     train_seeds(
-        runs(tmp_path), Here(), resume=True, report=lambda seed, one: found.update({seed: one})
+        runs(tmp_path), InProcess(), resume=True, report=lambda seed, one: found.update({seed: one})
     )
     assert {seed: told(result) for seed, result in found.items()} == alone
     assert [found[seed].policy for seed in (0, 1)] == [
@@ -136,7 +138,7 @@ def test_a_folder_of_another_run_is_found_before_anything_is_trained(tmp_path: P
     other = TrainSettings(**{**FIELDS, "steps": 1}, seed=1)
     train(other, runs(tmp_path)[1][1])
     with pytest.raises(ConfigError, match="steps is 1 there and 512 here"):
-        train_seeds(runs(tmp_path), Here(), resume=True, report=lambda *_: None)
+        train_seeds(runs(tmp_path), InProcess(), resume=True, report=lambda *_: None)
     assert list((tmp_path / "run-0").iterdir()) == []
 
 

@@ -13,7 +13,7 @@ from piase_gym.worlds.drawing import (
     SCALE,
     TINY,
     WHITE,
-    Brush,
+    Canvas,
     channels,
     mix,
     readable,
@@ -22,10 +22,10 @@ from piase_gym.worlds.drawing import (
 RED = "#ff0000"
 
 
-def painted(paint: Callable[[Brush], None]) -> np.ndarray:
+def painted(paint: Callable[[Canvas], None]) -> np.ndarray:
     """Paint the square of side 40 whose corner is (20, 10); return which pixels were painted."""
     image = Image.new("RGBA", (100, 80))
-    paint(Brush(image, 20.0, 10.0, 40.0))
+    paint(Canvas(image, 20.0, 10.0, 40.0))
     return np.asarray(np.array(image)[:, :, 3] > 0)
 
 
@@ -38,14 +38,14 @@ def bounds(found: np.ndarray) -> tuple[int, int, int, int]:
 @pytest.mark.parametrize(
     ("paint", "wanted"),
     [
-        (lambda brush: brush.box((0, 0), (1, 1), RED), (20, 10, 59, 49)),
-        (lambda brush: brush.box((0.25, 0.5), (0.75, 0.75), RED), (30, 30, 49, 39)),
-        (lambda brush: brush.box((0.5, 0.5), (0.55, 0.525), RED), (40, 30, 41, 30)),
-        (lambda brush: brush.disc((0.5, 0.25), 0.25, RED), (30, 10, 49, 29)),
-        (lambda brush: brush.shape(((0, 0), (1, 0), (0, 1)), RED), (20, 10, 60, 50)),
-        (lambda brush: brush.line(((0.25, 0.5), (0.75, 0.5)), 0.2, RED), (26, 26, 53, 34)),
+        (lambda canvas: canvas.box((0, 0), (1, 1), RED), (20, 10, 59, 49)),
+        (lambda canvas: canvas.box((0.25, 0.5), (0.75, 0.75), RED), (30, 30, 49, 39)),
+        (lambda canvas: canvas.box((0.5, 0.5), (0.55, 0.525), RED), (40, 30, 41, 30)),
+        (lambda canvas: canvas.disc((0.5, 0.25), 0.25, RED), (30, 10, 49, 29)),
+        (lambda canvas: canvas.shape(((0, 0), (1, 0), (0, 1)), RED), (20, 10, 60, 50)),
+        (lambda canvas: canvas.line(((0.25, 0.5), (0.75, 0.5)), 0.2, RED), (26, 26, 53, 34)),
         (
-            lambda brush: brush.inset((0.5, 0.25), 0.5).box((0, 0), (1, 1), RED),
+            lambda canvas: canvas.inset((0.5, 0.25), 0.5).box((0, 0), (1, 1), RED),
             (30, 10, 49, 29),
         ),
         (
@@ -55,21 +55,21 @@ def bounds(found: np.ndarray) -> tuple[int, int, int, int]:
     ],
 )
 def test_strokes_cover_what_they_should(
-    paint: Callable[[Brush], None], wanted: tuple[int, int, int, int]
+    paint: Callable[[Canvas], None], wanted: tuple[int, int, int, int]
 ) -> None:
     assert bounds(painted(paint)) == wanted
 
 
 def test_corners_are_round_where_a_radius_says_so() -> None:
-    whole = painted(lambda brush: brush.box((0, 0), (1, 1), RED))
-    round_box = painted(lambda brush: brush.box((0, 0), (1, 1), RED, 0.25))
+    whole = painted(lambda canvas: canvas.box((0, 0), (1, 1), RED))
+    round_box = painted(lambda canvas: canvas.box((0, 0), (1, 1), RED, 0.25))
     assert whole.sum() == 1600
     lost = whole & ~round_box
     ys, xs = lost.nonzero()
     assert 0 < lost.sum() < 4 * 100
     assert set(np.minimum(xs - 20, 59 - xs)) | set(np.minimum(ys - 10, 49 - ys)) <= set(range(10))
-    assert 1.1 * 314 > painted(lambda brush: brush.disc((0.5, 0.5), 0.25, RED)).sum() > 0.9 * 314
-    triangle = painted(lambda brush: brush.shape(((0, 0), (1, 0), (0, 1)), RED))
+    assert 1.1 * 314 > painted(lambda canvas: canvas.disc((0.5, 0.5), 0.25, RED)).sum() > 0.9 * 314
+    triangle = painted(lambda canvas: canvas.shape(((0, 0), (1, 0), (0, 1)), RED))
     assert triangle[12, 22]
     assert not triangle[48, 58]
 
@@ -85,7 +85,7 @@ def test_words_are_centred_and_as_large_as_they_should_be() -> None:
 
 def test_what_is_glassy_lets_the_ground_through() -> None:
     image = Image.new("RGBA", (4, 4), WHITE)
-    Brush(image, 0.0, 0.0, 4.0).box((0, 0), (1, 1), "#00000080")
+    Canvas(image, 0.0, 0.0, 4.0).box((0, 0), (1, 1), "#00000080")
     red, green, blue, solid = image.getpixel((2, 2))  # type: ignore[misc]
     assert red == green == blue == pytest.approx(127, abs=1)
     assert solid == 255
@@ -93,7 +93,7 @@ def test_what_is_glassy_lets_the_ground_through() -> None:
 
 def test_details_are_lost_below_a_size() -> None:
     image = Image.new("RGBA", (1, 1))
-    assert [Brush(image, 0, 0, TINY * SCALE + more).tiny for more in (-1, 0)] == [True, False]
+    assert [Canvas(image, 0, 0, TINY * SCALE + more).tiny for more in (-1, 0)] == [True, False]
 
 
 def test_colours_are_mixed_and_read() -> None:

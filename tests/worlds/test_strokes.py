@@ -178,7 +178,7 @@ def house(tile: int | None) -> tuple[Any, str]:
         houses.Explorer(NAMES[1], 1, 1, 2, 1, 1, 1, 1, 2),
         houses.Explorer(NAMES[2], 2, 2, 2, 2, 3, 2, 2, 1),
     )
-    objects = (houses.Lying("mug", 3, 1, True), houses.Lying("book", 4, 2, False))
+    objects = (houses.DrawnObject("mug", 3, 1, True), houses.DrawnObject("book", 4, 2, False))
     scene = houses.Scene(cells, inspected, agents, objects, 9, config)
     return houses.rgb(scene, tile), houses.ansi(scene)
 

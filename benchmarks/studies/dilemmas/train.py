@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from piase_gym.agents.base import Action, Agent, BatchPercept
 from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes, shares_against
-from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all, report_errors
 from piase_gym.core.digest import digest_json
 from piase_gym.errors import UnsupportedError
 from piase_gym.training.networks import Policy
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     def told(line: Mapping[str, Any]) -> str:
         return f"{given.what}, {line.get('rule') or 'seed ' + str(line['seed'])}; see {out}"
 
-    with errors_told(parser):
+    with report_errors(parser):
         do_all(every, perform, out, told, given.workers, given.ray)
 
 

@@ -22,7 +22,7 @@ from piase_gym.benchmarks.evaluation.evaluate import versions
 from piase_gym.benchmarks.evaluation.protocol import APART
 from piase_gym.benchmarks.studies.evidence import plan
 from piase_gym.benchmarks.studies.evidence.plan import ARMS, TARGETS
-from piase_gym.benchmarks.studies.jobs import add_backend, do_all, errors_told, read_lines
+from piase_gym.benchmarks.studies.jobs import add_backend, do_all, read_lines, report_errors
 from piase_gym.core.digest import digest_json
 from piase_gym.curricula.attempts import EpisodeCounts
 from piase_gym.curricula.controller import CurriculumController
@@ -95,7 +95,7 @@ def perform(job: Job) -> dict[str, Any]:
     settings = ppo.Settings(**target.learner, total_steps=job.steps)
     started = time.process_time()
     trainer = ppo.Trainer(env, settings, APART * job.seed)
-    marks = Marks(job, controller, agent, looks, trainer)
+    marks = Measurements(job, controller, agent, looks, trainer)
 
     def tell_director(rollout: Any) -> None:
         shape = settings.num_steps, settings.num_envs, -1
@@ -131,7 +131,7 @@ def perform(job: Job) -> dict[str, Any]:
 
 
 @dataclass
-class Marks:
+class Measurements:
     """The measurements in the course of a training.
 
     Attributes:
@@ -249,7 +249,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--calibration", action="store_true", help="nothing but the calibration")
     options = parser.parse_args(arguments)
     who = options.workers, options.ray
-    with errors_told(parser):
+    with report_errors(parser):
         for job in calibration(options.out):
             do_all([job], perform, options.out, told, *who)
         if not options.calibration:

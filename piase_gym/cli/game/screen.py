@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from piase_gym.cli.game.session import STARS, Choice, Game, Turn, sentence
+from piase_gym.cli.game.session import STARS, Choice, CommandResult, Game, sentence
 from piase_gym.core.commands import Outcome, Result
 
 GOOD, BAD = "bold green", "bold red"
@@ -129,7 +129,7 @@ def head_line(game: Game) -> Text:
     return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
 
 
-def turn_lines(turn: Turn) -> list[Text]:
+def turn_lines(turn: CommandResult) -> list[Text]:
     """Say what a command led to."""
     style = OUTCOMES.get(turn.outcome, BAD)
     told = WORDS.get(turn.outcome, turn.outcome.value)

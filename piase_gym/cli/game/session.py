@@ -24,7 +24,7 @@ CLOSE = 1.5
 
 
 @dataclass
-class Turn:
+class CommandResult:
     """The result of the last command.
 
     Attributes:
@@ -68,7 +68,7 @@ class Game:
     steps: int = 0
     score: float = 0.0
     par: int | None = None
-    turn: Turn | None = None
+    turn: CommandResult | None = None
     result: Result | None = None
     reached: list[str] = field(default_factory=list)
     records: dict[int, Record] = field(default_factory=dict)
@@ -137,14 +137,14 @@ class Game:
         plan = self.world.decode(self.me, command)
         return plan.message if isinstance(plan, InvalidAction) else None
 
-    def act(self, command: Command) -> Turn:
+    def act(self, command: Command) -> CommandResult:
         """Carry out a command, and keep the score."""
         _, reward, terminated, truncated, info = self.env.step(command)
         self.steps = self.env.runner.steps
         self.score += float(reward)
         milestones = tuple(info.get("milestones", ()))
         self.reached += [name for name in milestones if name not in self.reached]
-        self.turn = Turn(
+        self.turn = CommandResult(
             self.world.write(command),
             info["outcome"],
             float(reward),

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from piase_gym.core.limits import MOST_STEPS, Reward
-from piase_gym.core.shorthand import Lenient
+from piase_gym.core.shorthand import ShorthandModel
 
 Name = Annotated[str, Field(pattern=r"^[^\W\d_][\w' -]*$", max_length=40)]
 Someone = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=40)]
@@ -25,7 +25,7 @@ Times = Literal["once", "every"] | Annotated[int, Field(ge=1, le=MOST_STEPS)]
 # -- conditions -----------------------------------------------------------------------------------
 
 
-class FactHolds(Lenient):
+class FactHolds(ShorthandModel):
     """A fact of the world is as required: all comparisons that are given hold."""
 
     fact: str = Field(max_length=60, description="its name; each world's page lists the facts")
@@ -59,7 +59,7 @@ class FactHolds(Lenient):
         return self
 
 
-class FlagIsSet(Lenient):
+class FlagIsSet(ShorthandModel):
     """A flag of an agent is set."""
 
     flag: Name = Field(description="its name")
@@ -68,7 +68,7 @@ class FlagIsSet(Lenient):
     )
 
 
-class MilestoneReached(Lenient):
+class MilestoneReached(ShorthandModel):
     """An agent has reached a milestone of the world or of the script."""
 
     milestone: Name = Field(description="its name")
@@ -77,19 +77,19 @@ class MilestoneReached(Lenient):
     )
 
 
-class AllHold(Lenient):
+class AllHold(ShorthandModel):
     """All conditions in a list hold."""
 
     all: tuple[Condition, ...] = Field(min_length=1)
 
 
-class AnyHolds(Lenient):
+class AnyHolds(ShorthandModel):
     """At least one condition in a list holds."""
 
     any: tuple[Condition, ...] = Field(min_length=1)
 
 
-class NoneHolds(Lenient):
+class NoneHolds(ShorthandModel):
     """No condition in a list holds; ``not: {...}`` is short for a list of one."""
 
     SHORT: ClassVar[Mapping[str, Any]] = {
@@ -116,7 +116,7 @@ CONDITION_KEYS = tuple(_KINDS)
 
 def _kind(value: Any) -> str | None:
     """Tell conditions apart by the key that says what they are about."""
-    if isinstance(value, Lenient):
+    if isinstance(value, ShorthandModel):
         return next((kind for kind in _KINDS if kind in type(value).model_fields), None)
     if isinstance(value, Mapping):
         return next((_KINDS[key] for key in _KINDS if key in value), None)
@@ -168,7 +168,7 @@ Whom = Annotated[
 ]
 
 
-class Message(Lenient):
+class Message(ShorthandModel):
     """Tell agents something: both views show it until the next message."""
 
     type: Literal["message_to_agent", "hint"]
@@ -176,7 +176,7 @@ class Message(Lenient):
     agent_id: Whom = None
 
 
-class LogMilestone(Lenient):
+class LogMilestone(ShorthandModel):
     """Note a milestone, once per agent."""
 
     type: Literal["log_milestone"]
@@ -184,7 +184,7 @@ class LogMilestone(Lenient):
     agent_id: Whom = None
 
 
-class SetFlag(Lenient):
+class SetFlag(ShorthandModel):
     """Set or clear a flag."""
 
     type: Literal["set_flag"]
@@ -193,7 +193,7 @@ class SetFlag(Lenient):
     agent_id: Whom = None
 
 
-class GiveReward(Lenient):
+class GiveReward(ShorthandModel):
     """Reward or punish."""
 
     type: Literal["reward"]
@@ -201,7 +201,7 @@ class GiveReward(Lenient):
     agent_id: Whom = None
 
 
-class AddMetric(Lenient):
+class AddMetric(ShorthandModel):
     """Add to a measure of the episode, such as harm done."""
 
     type: Literal["add_metric"]
@@ -210,7 +210,7 @@ class AddMetric(Lenient):
     agent_id: Whom = None
 
 
-class SpawnObject(Lenient):
+class SpawnObject(ShorthandModel):
     """Make something appear, where there is room for it."""
 
     type: Literal["spawn_object"]
@@ -218,7 +218,7 @@ class SpawnObject(Lenient):
     place: Place | str = Field(description="where")
 
 
-class RemoveObject(Lenient):
+class RemoveObject(ShorthandModel):
     """Make something vanish: what is at a place, or everything of a kind."""
 
     type: Literal["remove_object"]
@@ -234,7 +234,7 @@ class RemoveObject(Lenient):
         return self
 
 
-class ChangeSetting(Lenient):
+class ChangeSetting(ShorthandModel):
     """Change a field of the config that may change within an episode, until the episode ends."""
 
     type: Literal["change_setting"]
@@ -246,7 +246,7 @@ class ChangeSetting(Lenient):
         return hash((self.setting, repr(self.value)))
 
 
-class End(Lenient):
+class End(ShorthandModel):
     """End the episode."""
 
     type: Literal["end"]
@@ -271,7 +271,7 @@ Response = Annotated[
 # -- the script -----------------------------------------------------------------------------------
 
 
-class Event(Lenient):
+class Event(ShorthandModel):
     """What happens when a condition becomes true."""
 
     LISTED: ClassVar[tuple[str, ...]] = ("response",)
@@ -296,7 +296,7 @@ class Event(Lenient):
         return {"once": 1, "every": MOST_STEPS}.get(self.times, self.times)  # type: ignore
 
 
-class Goal(Lenient):
+class Goal(ShorthandModel):
     """One agent's task, in words and as conditions."""
 
     agent_id: Someone = Field(description="whose task it is")
@@ -306,7 +306,7 @@ class Goal(Lenient):
     reward: Reward = Field(0.0, description="reward for winning")
 
 
-class Shaping(Lenient):
+class Shaping(ShorthandModel):
     """A reward for each unit by which a fact grows in a step, for the agent whose fact it is."""
 
     fact: str = Field(max_length=60, description="a fact that is a number")
@@ -317,7 +317,7 @@ class Shaping(Lenient):
     )
 
 
-class Script(Lenient):
+class Script(ShorthandModel):
     """What a scenario adds to a world."""
 
     goals: tuple[Goal, ...] = Field((), description="the agents' own goals")

@@ -20,7 +20,7 @@ Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(eq=False)
-class Due:
+class DueEvent:
     """An event that happens in a step, in some environments.
 
     Attributes:
@@ -61,7 +61,7 @@ class Due:
         return self._pairs[name]
 
 
-Respond = Callable[[Due, Changes], None]
+Respond = Callable[[DueEvent, Changes], None]
 
 
 def prepare(response: Any, run: ScriptRun) -> Respond:
@@ -72,7 +72,7 @@ def prepare(response: Any, run: ScriptRun) -> Respond:
 def _message(response: models.Message, run: ScriptRun) -> Respond:
     number, notes = run.messages.index(response) + 1, run.states["note"]
 
-    def respond(due: Due, changes: Changes) -> None:
+    def respond(due: DueEvent, changes: Changes) -> None:
         envs, agents = due.pairs(response.agent_id)
         notes[envs, agents] = number
         changes.told[envs, agents] = True
@@ -83,7 +83,7 @@ def _message(response: models.Message, run: ScriptRun) -> Respond:
 def _set_flag(response: models.SetFlag, run: ScriptRun) -> Respond:
     flags = run.states["flags"][:, run.flags.index(response.flag_name)]
 
-    def respond(due: Due, changes: Changes) -> None:
+    def respond(due: DueEvent, changes: Changes) -> None:
         flags[due.pairs(response.agent_id)] = response.value
 
     return respond
@@ -93,7 +93,7 @@ def _log(response: models.LogMilestone, run: ScriptRun) -> Respond:
     name = response.milestone_name
     reached = run.states["reached"][:, run.milestones.index(name)]
 
-    def respond(due: Due, changes: Changes) -> None:
+    def respond(due: DueEvent, changes: Changes) -> None:
         envs, agents = due.pairs(response.agent_id)
         new = reached[envs, agents] == 0
         reached[envs, agents] = 1
@@ -104,7 +104,7 @@ def _log(response: models.LogMilestone, run: ScriptRun) -> Respond:
 
 
 def _reward(response: models.GiveReward, run: ScriptRun) -> Respond:
-    def respond(due: Due, changes: Changes) -> None:
+    def respond(due: DueEvent, changes: Changes) -> None:
         run.turn.rewards[due.envs] += response.amount * due.whom(response.agent_id) * due.played
 
     return respond
@@ -113,7 +113,7 @@ def _reward(response: models.GiveReward, run: ScriptRun) -> Respond:
 def _metric(response: models.AddMetric, run: ScriptRun) -> Respond:
     metrics = run.states["metrics"][:, run.script.metrics.index(response.metric)]
 
-    def respond(due: Due, changes: Changes) -> None:
+    def respond(due: DueEvent, changes: Changes) -> None:
         metrics[due.envs] += response.amount * due.whom(response.agent_id)
 
     return respond
@@ -123,7 +123,7 @@ def _setting(response: models.ChangeSetting, run: ScriptRun) -> Respond:
     settings = run.states["settings"][:, run.script.settings.index(response.setting)]
     number = run.changes.index(response) + 1
 
-    def respond(due: Due, changes: Changes) -> None:
+    def respond(due: DueEvent, changes: Changes) -> None:
         settings[due.envs] = number
         changes.settings[due.envs] = True
 
@@ -141,7 +141,7 @@ def _remove(response: models.RemoveObject, run: ScriptRun) -> Respond:
 def _end(response: models.End, run: ScriptRun) -> Respond:
     result = Result(response.result)
 
-    def respond(due: Due, changes: Changes) -> None:
+    def respond(due: DueEvent, changes: Changes) -> None:
         who = np.zeros(run.turn.played.shape, np.bool_)
         who[due.pairs(response.agent_id)] = True
         run.finish(who & run.playing, result, changes)

@@ -27,8 +27,8 @@ from piase_gym.core.script.conditions import (
     count_agents,
 )
 from piase_gym.core.script.observables import COMMON
-from piase_gym.core.script.responses import STIRRING, Due, Respond, prepare
-from piase_gym.core.script.turn import Changes, Mask, Turn
+from piase_gym.core.script.responses import STIRRING, DueEvent, Respond, prepare
+from piase_gym.core.script.turn import Changes, Mask, StepArrays
 from piase_gym.errors import SnapshotError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class ScriptRun:
         self._cache: dict[Any, NDArray[Any]] = {}
         self.acts_known: dict[str, tuple[int, ...] | None] = {}
         self.asked: dict[models.FactHolds, int] = {}
-        self.turn: Turn
+        self.turn: StepArrays
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave functions and the last step behind when the run is copied or pickled."""
@@ -239,7 +239,7 @@ class ScriptRun:
         found = self.states["metrics"][0].sum(1).tolist()
         return dict(zip(self.script.metrics, found, strict=True))
 
-    def after(self, turn: Turn) -> Changes:
+    def after(self, turn: StepArrays) -> Changes:
         """Do what follows from a step; this changes the turn and the states of the world."""
         self.turn, states = turn, self.states
         self._cache.clear()
@@ -267,7 +267,7 @@ class ScriptRun:
             if name in reached:
                 self.states["reached"][:, number] |= reached[name]
 
-    def _shape(self, turn: Turn) -> None:
+    def _shape(self, turn: StepArrays) -> None:
         """Pay for facts that have grown; a first look pays nothing."""
         for number, row in enumerate(self.script.shaping):
             now = np.broadcast_to(self.value(row.fact, row.of), turn.played.shape)
@@ -352,7 +352,7 @@ class ScriptRun:
             times, rows = played, np.empty((len(envs), 2), np.int64)
             rows[:, 0], rows[:, 1] = envs, -1
         changes.happened.append((number, rows))
-        found = Due(envs, times, total, played, self.agents)
+        found = DueEvent(envs, times, total, played, self.agents)
         for respond in event.responses:
             respond(found, changes)
         return event.stirs

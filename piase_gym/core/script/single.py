@@ -11,7 +11,7 @@ from piase_gym.core.commands import Command, Outcome
 from piase_gym.core.facts import DecodedAction, StepResult
 from piase_gym.core.script.observables import row_of
 from piase_gym.core.script.run import ScriptRun
-from piase_gym.core.script.turn import Changes, Turn
+from piase_gym.core.script.turn import Changes, StepArrays
 
 if TYPE_CHECKING:
     from piase_gym.core.world import World
@@ -22,7 +22,7 @@ _OUTCOMES = list(Outcome)
 def play_script(
     world: World[Any, Any],
     run: ScriptRun,
-    tick: StepResult,
+    result: StepResult,
     alive: Sequence[bool],
     plans: Sequence[DecodedAction],
 ) -> StepResult:
@@ -31,33 +31,33 @@ def play_script(
     Args:
         world: The world.
         run: Its script.
-        tick: What the step did.
+        result: What the step did.
         alive: Which agents were in play before it.
         plans: What they did.
     """
     lines = [world.write(plan) if isinstance(plan, Command) else None for plan in plans]
     reached = {}
     for name in run.milestones:
-        who = [name in tick.notes.get(i, {}).get("milestones", ()) for i in range(len(alive))]
+        who = [name in result.notes.get(i, {}).get("milestones", ()) for i in range(len(alive))]
         reached[name] = np.array([who])
-    turn = Turn(
+    turn = StepArrays(
         states=None,
-        rewards=np.array([tick.rewards], np.float64),
-        terminated=np.array([tick.terminated], np.bool_),
-        truncated=np.array([tick.truncated], np.bool_),
+        rewards=np.array([result.rewards], np.float64),
+        terminated=np.array([result.terminated], np.bool_),
+        truncated=np.array([result.truncated], np.bool_),
         played=np.array([alive], np.bool_),
         acts=row_of(lines),
-        outcomes=np.array([[_OUTCOMES.index(Outcome(outcome)) for outcome in tick.outcomes]]),
+        outcomes=np.array([[_OUTCOMES.index(Outcome(outcome)) for outcome in result.outcomes]]),
         milestones=reached,
     )
     changes = run.after(turn)
     gone = (turn.terminated | turn.truncated)[0]
-    notes = carry_out(world, run, changes, tick.notes, gone)
+    notes = carry_out(world, run, changes, result.notes, gone)
     rewards, terminated, truncated = (
         part[0].tolist() for part in (turn.rewards, turn.terminated, turn.truncated)
     )
     ended = any(terminated) or any(truncated)
-    return StepResult(rewards, terminated, truncated, tick.outcomes, ended, notes)
+    return StepResult(rewards, terminated, truncated, result.outcomes, ended, notes)
 
 
 def carry_out(

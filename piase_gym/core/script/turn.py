@@ -13,7 +13,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass
-class Turn:
+class StepArrays:
     """One step that was taken, as arrays (envs, agents), which a script may change.
 
     Attributes:

@@ -15,7 +15,7 @@ OLDEST: Final = 254
 """How many steps ago the oldest message that can be shown was heard."""
 
 
-class Earlier(NamedTuple):
+class EarlierMessage(NamedTuple):
     """A message that was heard before.
 
     Attributes:
@@ -31,7 +31,7 @@ class Heard(NamedTuple):
     """What an agent has heard: now, and before."""
 
     messages: tuple[Message, ...]
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierMessage, ...] = ()
 
 
 def new_mail(config: Any, agents: Sequence[str], longest: int, hears: Hears) -> Mailbox:
@@ -41,9 +41,9 @@ def new_mail(config: Any, agents: Sequence[str], longest: int, hears: Hears) -> 
     return Mailbox(agents, rules, hears)
 
 
-def heard_before(mail: Mailbox, name: str) -> tuple[Earlier, ...]:
+def heard_before(mail: Mailbox, name: str) -> tuple[EarlierMessage, ...]:
     """Return the earlier messages that an agent is shown."""
-    return tuple(Earlier(*entry) for entry in mail.recent[name] if 0 < entry[1] <= OLDEST)
+    return tuple(EarlierMessage(*entry) for entry in mail.recent[name] if 0 < entry[1] <= OLDEST)
 
 
 EARLIER_CODE: Final = 2 + HINT_CODE
@@ -52,7 +52,7 @@ whether they were to all, and the words, hashed."""
 
 
 def code_of_earlier(
-    earlier: Iterable[Earlier], names: Sequence[str], kept: int
+    earlier: Iterable[EarlierMessage], names: Sequence[str], kept: int
 ) -> NDArray[np.uint8]:
     """Return the numbers of words that were heard before: `kept` places for each sender."""
     found = np.zeros((len(names), kept, EARLIER_CODE), np.uint8)
@@ -65,7 +65,7 @@ def code_of_earlier(
 
 
 def heard_lines(
-    messages: Iterable[Message], earlier: Iterable[Earlier] = (), hint: str | None = None
+    messages: Iterable[Message], earlier: Iterable[EarlierMessage] = (), hint: str | None = None
 ) -> list[str]:
     """Write what was heard, one line per message, and a hint."""
     found = [

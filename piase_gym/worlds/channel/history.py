@@ -21,7 +21,7 @@ from piase_gym.errors import TextParseError
 from piase_gym.worlds.channel.heard import (
     EARLIER_CODE,
     OLDEST,
-    Earlier,
+    EarlierMessage,
     code_of_earlier,
     heard_before,
     heard_lines,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"(\S+) (said|told you) ([1-9]\d{0,2}) steps? ago: (.*)")
 
 
-class HeardBefore(Addition):
+class MessageHistory(Addition):
     """The last messages that each agent has heard from each of the others.
 
     Args:
@@ -67,16 +67,16 @@ class HeardBefore(Addition):
         line = 60 + max(map(len, self.agents)) + 10 * self._longest
         return len(self.agents) * self.kept * line
 
-    def shown(self, world: World[Any, Any], agent: int) -> tuple[Earlier, ...]:
+    def shown(self, world: World[Any, Any], agent: int) -> tuple[EarlierMessage, ...]:
         """Return what an agent has heard, newest first for each sender."""
         return () if world.mailboxes is None else heard_before(world.mailboxes, self.agents[agent])
 
     @staticmethod
-    def lines(view: Sequence[Earlier]) -> list[str]:
+    def lines(view: Sequence[EarlierMessage]) -> list[str]:
         """Write what was heard, one line per message."""
         return heard_lines((), view)
 
-    def code(self, view: Sequence[Earlier]) -> NDArray[np.float64]:
+    def code(self, view: Sequence[EarlierMessage]) -> NDArray[np.float64]:
         """Return the numbers of what was heard; see `heard.code_of_earlier`."""
         return code_of_earlier(view, self.agents, self.kept).astype(np.float64)
 
@@ -111,7 +111,7 @@ def _sender(line: str) -> str | None:
 
 def read_heard(
     lines: Sequence[str], agent: str, names: Sequence[str], kept: int
-) -> Iterator[Earlier]:
+) -> Iterator[EarlierMessage]:
     """Read lines of what an agent has heard before.
 
     Raises:
@@ -125,7 +125,7 @@ def read_heard(
             raise TextParseError(f"cannot read {line[:80]!r} of what was heard before")
         place = names.index(match[1]), int(match[3])
         count = count + 1 if place[0] == last[0] else 1
-        found = Earlier(
+        found = EarlierMessage(
             Message(match[1], EVERYONE if match[2] == "said" else agent, unescape(match[4])),
             place[1],
         )

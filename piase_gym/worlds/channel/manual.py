@@ -5,7 +5,7 @@ from __future__ import annotations
 from piase_gym.worlds.channel.config import MessageConfig, SymbolConfig
 
 
-def channel_rules_told(config: SymbolConfig, said_with_what: str = "each command") -> str:
+def channel_rules(config: SymbolConfig, said_with_what: str = "each command") -> str:
     """Return the sentences of a prompt about the channel; none if it is off.
 
     Args:
@@ -19,12 +19,12 @@ def channel_rules_told(config: SymbolConfig, said_with_what: str = "each command
         least = f"a message of 1 to {config.message_length} symbols from 1 to {config.symbols}"
     to = ", or to one of them (saying 1 to NAME)" if config.message_to else ""
     told = [f"With {said_with_what} you can say {least} to all others{to}."]
-    return " ".join([*told, *conditions_told(config)])
+    return " ".join([*told, *channel_conditions(config)])
 
 
-def more_told(config: SymbolConfig) -> str:
+def further_rules(config: SymbolConfig) -> str:
     """Return what a prompt adds about a channel beyond single symbols to all; often nothing."""
-    told = conditions_told(config)
+    told = channel_conditions(config)
     if config.message_to:
         told.insert(0, "A symbol can be for one of them alone (saying 1 to NAME).")
     if config.message_length > 1:
@@ -32,25 +32,25 @@ def more_told(config: SymbolConfig) -> str:
     return " ".join(["", *told])
 
 
-def conditions_told(config: MessageConfig) -> list[str]:
+def channel_conditions(config: MessageConfig) -> list[str]:
     """Return sentences about when and by whom messages are heard, and what they cost."""
     told: list[str] = []
     if config.message_delay:
         steps = f"{config.message_delay} step{'' if config.message_delay == 1 else 's'}"
         told.append(f"What is said is heard {steps} later.")
-    told += limits_told(config)
+    told += limit_rules(config)
     if config.message_loss:
         told.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
-    return told + history_told(config)
+    return told + history_rules(config)
 
 
-def history_told(config: MessageConfig) -> list[str]:
+def history_rules(config: MessageConfig) -> list[str]:
     """Return a sentence about the earlier messages that are shown, if any are."""
     history = getattr(config, "message_history", 0)
     return [f"You are shown the last {history} messages of each of the others."] * bool(history)
 
 
-def limits_told(config: MessageConfig) -> list[str]:
+def limit_rules(config: MessageConfig) -> list[str]:
     """Return sentences about how far and by whom messages are heard, and what they cost."""
     told: list[str] = []
     if config.message_range is not None:

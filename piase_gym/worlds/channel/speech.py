@@ -36,7 +36,7 @@ from piase_gym.worlds.channel.heard import (
     heard_lines,
     new_mail,
 )
-from piase_gym.worlds.channel.manual import conditions_told
+from piase_gym.worlds.channel.manual import channel_conditions
 
 LETTER_CODE = 2 + HINT_CODE
 LONGEST = 200
@@ -44,7 +44,7 @@ LONGEST = 200
 _HINT = "\nHint: "
 
 
-class Kept(NamedTuple):
+class CapturedAgent(NamedTuple):
     """What `World.capture` kept of an agent, and what the agent was told at that moment."""
 
     own: Any
@@ -64,7 +64,7 @@ class SpokenTextWriter:
     own: Callable[[Any, int], str]
     with_words: Callable[[str, Heard], str]
 
-    def __call__(self, kept: Kept, agent: int) -> str:
+    def __call__(self, kept: CapturedAgent, agent: int) -> str:
         """Write the text of the moment that was captured."""
         return self.with_words(self.own(kept.own, agent), kept.heard)
 
@@ -143,19 +143,19 @@ class Speaks(ArrayWorld[Any, Any]):
                 if isinstance(found, Command):
                     said.append((agent, found))
                     given[agent] = self.noop
-        tick = super().step(given)
+        step_result = super().step(given)
         for agent, command in said:
             to = command.parameters.get("agent_id", EVERYONE)
             self.mailboxes.send(self.agents[agent], to, command.parameters["message"])
         self.mailboxes.deliver(self._luck)
         outcomes = [
             act.outcome if isinstance(act, InvalidAction) else outcome
-            for act, outcome in zip(given, tick.outcomes, strict=True)
+            for act, outcome in zip(given, step_result.outcomes, strict=True)
         ]
         playing = [agent for agent, plays in enumerate(alive) if plays]
         speakers, shared = self.mailboxes.senders(sent), self.config.shared_reward
-        rewards = charged(tick.rewards, speakers, playing, self.cost_of_words, shared)
-        result = tick._replace(outcomes=outcomes, rewards=rewards)
+        rewards = charged(step_result.rewards, speakers, playing, self.cost_of_words, shared)
+        result = step_result._replace(outcomes=outcomes, rewards=rewards)
         if spoken and isinstance(self._last, tuple):
             done = [*self._last[0]]
             for agent, understood in spoken.items():
@@ -220,7 +220,7 @@ class Speaks(ArrayWorld[Any, Any]):
 
     def capture(self) -> Sequence[Any]:
         """Capture what the world captures, and what agents are told."""
-        return [Kept(*pair) for pair in zip(super().capture(), self._heard(), strict=True)]
+        return [CapturedAgent(*pair) for pair in zip(super().capture(), self._heard(), strict=True)]
 
     def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return the vector of every agent."""
@@ -243,7 +243,7 @@ class Speaks(ArrayWorld[Any, Any]):
         return " ".join(
             [
                 "You can also stay and say something in words, to all others or to one.",
-                *conditions_told(rules),
+                *channel_conditions(rules),
             ]
         )
 

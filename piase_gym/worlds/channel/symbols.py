@@ -23,7 +23,7 @@ from piase_gym.worlds.channel.config import (
     ChannelEnvelope,
     SymbolConfig,
 )
-from piase_gym.worlds.channel.heard import OLDEST, Earlier, Heard
+from piase_gym.worlds.channel.heard import OLDEST, EarlierMessage, Heard
 
 SAYING: Final = r"(?: saying [\d ]+?(?: to \S+)?)?"
 """The end of a line that says something, for patterns of synonyms."""
@@ -149,7 +149,7 @@ class ChannelForm:
     def read(self, values: Sequence[float], agent: str) -> Heard:
         """Read what an agent has heard from its part of a vector."""
         now: list[Message] = []
-        before: list[Earlier] = []
+        before: list[EarlierMessage] = []
         size = self.word + self.alone + self.dated
         for start in range(0, self.length, size):
             symbols = [int(value) for value in values[start : start + self.word]]
@@ -161,7 +161,7 @@ class ChannelForm:
             spoken = " ".join(str(symbol) for symbol in symbols if symbol)
             letter = Message(sender, agent if alone else EVERYONE, spoken)
             if steps:
-                before.append(Earlier(letter, steps))
+                before.append(EarlierMessage(letter, steps))
             else:
                 now.append(letter)
         return Heard(tuple(now), tuple(before))
@@ -171,7 +171,7 @@ class ChannelForm:
         if not self.length:
             return
         size, taken = self.word + self.alone + self.dated, dict.fromkeys(self.names, 0)
-        now = [Earlier(letter, 0) for letter in heard.messages]
+        now = [EarlierMessage(letter, 0) for letter in heard.messages]
         for letter, steps in [*now, *heard.earlier]:
             place = self.names.index(letter.sender) * self.kept + taken[letter.sender]
             taken[letter.sender] += 1
@@ -218,7 +218,7 @@ class ChannelForm:
         if ago:
             older = [e for e in heard.earlier if e.letter.sender == sender and e.steps >= ago]
             require(not older, line, "what was heard before comes newest first")
-            return Heard(heard.messages, (*heard.earlier, Earlier(letter, ago)))
+            return Heard(heard.messages, (*heard.earlier, EarlierMessage(letter, ago)))
         last = heard.messages[-1].sender if heard.messages else None
         late = last is None or self.names.index(last) < self.names.index(sender)
         require(late, line, "everybody speaks once, in the order of the agents")

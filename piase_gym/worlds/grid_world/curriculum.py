@@ -103,7 +103,7 @@ def _key(config: Any, said: Mapping[str, Any]) -> Fields:
 
 
 _number: Final = functools.partial(number_parameter, GridWorldConfig)
-DIALS: Final = (
+DIFFICULTY_PARAMETERS: Final = (
     DifficultyParameter(
         "difficulty",
         "scales what is random: walls, rooms, boxes, hazards, drones",
@@ -149,7 +149,7 @@ def _all_goals(_config: Any, parts: Mapping[int, Any], _lead: int | None) -> Fie
     return {"goal_pos": goals if len(goals) > 1 else goals[0]}
 
 
-PERSONAL: Final = {
+PER_AGENT_FIELDS: Final = {
     "start_pos": per_agent_list("start_pos", is_place, lambda config: config.starts),
     "goal_pos": PerAgentField(is_place, _all_goals),
     "levels": per_agent_list(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from piase_gym.core.text_encoding import hash_text, one_line, unescape
 from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.channel.heard import Earlier, Heard, heard_lines
+from piase_gym.worlds.channel.heard import EarlierMessage, Heard, heard_lines
 from piase_gym.worlds.grid_world.cells import AGENT, CODES, HEADINGS, NAMES
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.form import Form, form_of
@@ -42,8 +42,8 @@ from piase_gym.worlds.grids.nouns import YOU, require
 from piase_gym.worlds.grids.words import (
     COMPASS,
     SIDES,
-    Place,
     SceneReader,
+    ViewerPlace,
     offset_text,
     scene_text,
     words_of_cells,
@@ -69,7 +69,7 @@ class Status(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridFacts(Facts):
+class GridWorldFacts(Facts):
     """What one agent of GridWorld may know.
 
     Attributes:
@@ -93,13 +93,13 @@ class GridFacts(Facts):
     cells: tuple[tuple[str, ...], ...]
     goal: tuple[int, int] | None
     status: Status | None = None
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierMessage, ...] = ()
     recall: tuple[Recalled, ...] = ()
 
 
 def facts_of(
     vector: NDArray[np.uint8], agent: str, form: Form, hint: str | None = None
-) -> GridFacts:
+) -> GridWorldFacts:
     """Read a vector back; `hint` is given because its code in the vector is lossy."""
     values = vector.tolist()
     area = form.rows * form.columns
@@ -113,7 +113,7 @@ def facts_of(
     rows[row][column] = "floor" if form.whole_grid else YOU
     told, memory = form.told + STATUS * form.status, len(values) - form.recall
     heard = form.channel.read(values[told:memory], agent)
-    return GridFacts(
+    return GridWorldFacts(
         agent=agent,
         messages=heard.messages,
         hint=hint,
@@ -135,7 +135,7 @@ def _read_status(values: Sequence[int]) -> Status | None:
 
 
 @dataclass(frozen=True)
-class VectorTeller:
+class VectorWriter:
     """Writes texts from captured vectors, or from (vector, hint) if there are hints."""
 
     form: Form
@@ -164,7 +164,7 @@ def _seen_of_bytes(form: Form, agent: str, data: bytes) -> str:
     width, height, x, y, heading = data[area : area + 5]
     return (
         _head_of_bytes(form, agent, data[area : area + 6])
-        + scene_text(form, data, Place(x, y, heading, width, height))
+        + scene_text(form, data, ViewerPlace(x, y, heading, width, height))
         + _goal_of_bytes(form, heading, data[area + 6 :])
     )
 
@@ -195,7 +195,7 @@ def _heard_of_bytes(form: Form, agent: str, heard: bytes) -> str:
     return "\n".join(["", *heard_lines(*form.channel.read(heard, agent))])
 
 
-def vector_of(facts: GridFacts, form: Form) -> NDArray[np.uint8]:
+def vector_of(facts: GridWorldFacts, form: Form) -> NDArray[np.uint8]:
     """Return the vector of the facts, shape ``(form.length,)``, uint8."""
     codes = form.cell_codes
     number = form.names.index(facts.agent)
@@ -223,10 +223,10 @@ def vector_of(facts: GridFacts, form: Form) -> NDArray[np.uint8]:
 # -- text --------------------------------------------------------------------------------
 
 
-def text_of(facts: GridFacts, form: Form) -> str:
+def text_of(facts: GridWorldFacts, form: Form) -> str:
     """Write the facts as prose. Cells that are not mentioned are free floor."""
     heading = HEADINGS.index(facts.heading)
-    place = Place(*facts.position, heading, *facts.size)
+    place = ViewerPlace(*facts.position, heading, *facts.size)
     text = _head(form, facts.agent, facts.size, facts.position, heading, facts.carrying)
     text += words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
     text += _status(facts.status, form.config) + recall_text(facts.recall)
@@ -308,7 +308,7 @@ _STATUS = re.compile(
 _HINT = re.compile(r"Hint: (.*)")
 
 
-def parse(text: str, config: GridWorldConfig) -> GridFacts:
+def parse(text: str, config: GridWorldConfig) -> GridWorldFacts:
     """Read a canonical text back into the facts it was written from.
 
     Raises:
@@ -325,7 +325,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
     inside = x < width <= form.config.width and y < height <= form.config.height
     _require(inside, first, "that place is not on the grid")
     heading = COMPASS.index(header.group(6))
-    scene = SceneReader(form, Place(x, y, heading, width, height))
+    scene = SceneReader(form, ViewerPlace(x, y, heading, width, height))
     carried: str | None = None
     goal: Offset | None = None
     heard = Heard(())
@@ -348,7 +348,7 @@ def parse(text: str, config: GridWorldConfig) -> GridFacts:
             heard = found
         elif not scene.take(line):
             raise TextParseError(f"GridWorld: cannot read the line {line[:80]!r}")
-    return GridFacts(
+    return GridWorldFacts(
         agent=header.group(1),
         messages=heard.messages,
         hint=hint,

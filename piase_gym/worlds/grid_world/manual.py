@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import channel_rules_told
+from piase_gym.worlds.channel.manual import channel_rules
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.levels import of_layout
@@ -220,7 +220,7 @@ def _extras(config: GridWorldConfig) -> list[str]:
         fruit = f"; a fruit gives {config.fruit_energy}" if kinds.FRUIT in present else ""
         said.append(f"You starve when your energy is used up, one a step{fruit}.")
     if config.symbols:
-        said.append(channel_rules_told(config))
+        said.append(channel_rules(config))
     return said
 
 

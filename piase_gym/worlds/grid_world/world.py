@@ -46,8 +46,8 @@ from piase_gym.worlds.grid_world.config import (
     GridWorldConfig,
     GridWorldEnvelope,
 )
-from piase_gym.worlds.grid_world.curriculum import DIALS, ELEMENTS, PERSONAL
-from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
+from piase_gym.worlds.grid_world.facts import GridWorldFacts
 from piase_gym.worlds.grid_world.form import Form, form_of
 from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
 from piase_gym.worlds.grid_world.manual import deeds_of, fault_sentence, manual
@@ -75,7 +75,7 @@ _USE = CELLS.array("use")
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
-class GridWorld(WalkingWorld[GridWorldConfig, GridFacts]):
+class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
     """Agents on a grid: find the goal, fetch the key, share the food, keep out of each other's way.
 
     ## Description
@@ -184,9 +184,9 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridFacts]):
             "fruit_energy collisions see_through_walls"
         ).split()
     )
-    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIALS
+    difficulty_parameters: ClassVar[tuple[DifficultyParameter, ...]] = DIFFICULTY_PARAMETERS
     elements: ClassVar[tuple[Element, ...]] = ELEMENTS
-    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PERSONAL
+    per_agent_fields: ClassVar[Mapping[str, PerAgentField]] = PER_AGENT_FIELDS
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     spawnable: ClassVar[tuple[str, ...]] = scripting.SPAWNABLE
     scripting: ClassVar[Any] = scripting
@@ -297,18 +297,18 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a writer of texts from vectors."""
-        return views.VectorTeller(self.form, self.agents)
+        return views.VectorWriter(self.form, self.agents)
 
-    def facts(self, agent: int) -> GridFacts:
+    def facts(self, agent: int) -> GridWorldFacts:
         """Return what the agent may know now."""
         return views.facts_of(self._obs[agent], self.agents[agent], self.form, self.hints[agent])
 
     @staticmethod
-    def to_text(facts: GridFacts, config: GridWorldConfig) -> str:
+    def to_text(facts: GridWorldFacts, config: GridWorldConfig) -> str:
         """Return the prose of the facts."""
         return views.text_of(facts, form_of(config))
 
-    def surroundings(self, facts: GridFacts) -> Surroundings:
+    def surroundings(self, facts: GridWorldFacts) -> Surroundings:
         """Return facts in the PiaSE documents' words; what is in sight has its place on the map."""
         return surroundings.surroundings(facts, self.agents)
 

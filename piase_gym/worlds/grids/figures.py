@@ -22,13 +22,13 @@ from piase_gym.worlds.drawing import (
     SCALE,
     SHADOW,
     WHITE,
-    Brush,
+    Canvas,
     Point,
     mix,
     readable,
 )
 
-Painter = Callable[[int, Brush], None]
+Painter = Callable[[int, Canvas], None]
 """Paints the object with a code."""
 SHADE: Final = np.array((16, 20, 30), np.uint8)
 """What is added to pixels in the dark, once they have lost three eighths."""
@@ -42,7 +42,7 @@ NUMBERED_TILE: Final = 24
 
 
 @dataclass(frozen=True)
-class Piece:
+class AgentFigure:
     """How an agent looks.
 
     Attributes:
@@ -68,52 +68,52 @@ class Piece:
         return 0.5 + forward * x - right * y, 0.5 + forward * y + right * x
 
 
-def paint_piece(piece: Piece, brush: Brush, paint_object: Painter) -> None:
+def paint_piece(piece: AgentFigure, canvas: Canvas, paint_object: Painter) -> None:
     """Paint an agent: a round piece with a beak and eyes that look ahead.
 
     Args:
         piece: How the agent looks.
-        brush: The brush to paint with.
+        canvas: What to paint on.
         paint_object: Paints what the agent carries.
     """
-    if brush.tiny:
-        paint_token(piece, brush)
+    if canvas.tiny:
+        paint_token(piece, canvas)
         return
     at, colour, middle = piece.at, piece.colour, (0.5, 0.5)
     edge = mix(colour, "#000000", 0.42)
-    brush.disc((0.5, 0.55), 0.37, SHADOW)
-    brush.shape((at(0.48), at(0.25, -0.24), at(0.25, 0.24)), edge)
-    brush.disc(middle, 0.37, edge)
-    brush.disc(middle, 0.335, colour)
-    brush.disc((0.5, 0.49), 0.3, mix(colour, WHITE, 0.16))
-    brush.disc((0.5, 0.51), 0.305, colour)
+    canvas.disc((0.5, 0.55), 0.37, SHADOW)
+    canvas.shape((at(0.48), at(0.25, -0.24), at(0.25, 0.24)), edge)
+    canvas.disc(middle, 0.37, edge)
+    canvas.disc(middle, 0.335, colour)
+    canvas.disc((0.5, 0.49), 0.3, mix(colour, WHITE, 0.16))
+    canvas.disc((0.5, 0.51), 0.305, colour)
     size, forward, apart = (0.075, 0.21, 0.125) if piece.numbered else (0.1, 0.13, 0.14)
     for side in (-apart, apart):
-        brush.disc(at(forward, side), size, WHITE)
-        brush.disc(at(forward + 0.03, side), size * 0.55, INK)
+        canvas.disc(at(forward, side), size, WHITE)
+        canvas.disc(at(forward + 0.03, side), size * 0.55, INK)
     if piece.carrying:
-        paint_badge(piece, brush, paint_object)
+        paint_badge(piece, canvas, paint_object)
     if piece.numbered:
         digits = str(piece.number)
-        brush.text(at(-0.08), 0.36 if len(digits) == 1 else 0.3, digits, readable(colour))
+        canvas.text(at(-0.08), 0.36 if len(digits) == 1 else 0.3, digits, readable(colour))
 
 
-def paint_badge(piece: Piece, brush: Brush, paint_object: Painter) -> None:
+def paint_badge(piece: AgentFigure, canvas: Canvas, paint_object: Painter) -> None:
     """Paint what an agent carries, small, behind its right shoulder."""
     place = piece.at(-0.31, 0.31)
-    brush.disc(place, 0.185, INK)
-    brush.disc(place, 0.16, WHITE)
-    paint_object(piece.carrying, brush.inset(place, 0.36))
+    canvas.disc(place, 0.185, INK)
+    canvas.disc(place, 0.16, WHITE)
+    paint_object(piece.carrying, canvas.inset(place, 0.36))
 
 
-def paint_token(piece: Piece, brush: Brush) -> None:
+def paint_token(piece: AgentFigure, canvas: Canvas) -> None:
     """Paint an agent on a tiny tile: one white eye ahead, and a golden spot for what it carries."""
-    brush.disc((0.5, 0.5), 0.5, mix(piece.colour, "#000000", 0.3))
-    brush.disc((0.5, 0.5), 0.43, piece.colour)
-    brush.disc(piece.at(0.27), 0.19, WHITE)
+    canvas.disc((0.5, 0.5), 0.5, mix(piece.colour, "#000000", 0.3))
+    canvas.disc((0.5, 0.5), 0.43, piece.colour)
+    canvas.disc(piece.at(0.27), 0.19, WHITE)
     if piece.carrying:
-        brush.disc(piece.at(-0.25), 0.2, DARK_GOLD)
-        brush.disc(piece.at(-0.25), 0.14, GOLD)
+        canvas.disc(piece.at(-0.25), 0.2, DARK_GOLD)
+        canvas.disc(piece.at(-0.25), 0.14, GOLD)
 
 
 def picture(
@@ -166,34 +166,34 @@ def lay(figure: NDArray[np.uint8], ground: NDArray[np.uint8]) -> None:
     ground[...] = (mixed + 127) // 255
 
 
-def blank_tile(tile: int, colour: str | None = None) -> tuple[Image.Image, Brush]:
-    """Return an image of a tile, larger than it is shown, and a brush for it."""
+def blank_tile(tile: int, colour: str | None = None) -> tuple[Image.Image, Canvas]:
+    """Return an image of a tile, larger than it is shown, and a canvas for it."""
     size = (tile * SCALE, tile * SCALE)
     image = Image.new("RGBA", size, colour) if colour else Image.new("RGBA", size)
-    return image, Brush(image, 0, 0, tile * SCALE)
+    return image, Canvas(image, 0, 0, tile * SCALE)
 
 
-def cell_tile(paint: Callable[[Brush], None], tile: int) -> NDArray[np.uint8]:
+def cell_tile(paint: Callable[[Canvas], None], tile: int) -> NDArray[np.uint8]:
     """Return the picture of a cell between grid lines, shape (tile, tile, 3); read-only."""
-    image, brush = blank_tile(tile, PAPER)
-    paint(brush)
+    image, canvas = blank_tile(tile, PAPER)
+    paint(canvas)
     edge = 0.5 / tile
     for start, end in (((0, 0), (1, edge)), ((0, 0), (edge, 1))):
-        brush.box(start, end, mix(GRID, "#8a8f7a", 0.25))
+        canvas.box(start, end, mix(GRID, "#8a8f7a", 0.25))
     return kept(image.reduce(SCALE).convert("RGB"))
 
 
 @functools.lru_cache(maxsize=512)
-def piece_tile(piece: Piece, tile: int, level: int = 0) -> NDArray[np.uint8]:
+def piece_tile(piece: AgentFigure, tile: int, level: int = 0) -> NDArray[np.uint8]:
     """Return the picture of an agent with empty hands, shape (tile, tile, 4); read-only.
 
     The picture is clear around the agent, and has one dot per level of height.
     """
-    image, brush = blank_tile(tile)
-    paint_piece(piece, brush, lambda _code, _brush: None)
-    for i in () if brush.tiny else range(level):
-        brush.disc((0.12 + 0.16 * i, 0.9), 0.07, INK)
-        brush.disc((0.12 + 0.16 * i, 0.9), 0.045, WHITE)
+    image, canvas = blank_tile(tile)
+    paint_piece(piece, canvas, lambda _code, _canvas: None)
+    for i in () if canvas.tiny else range(level):
+        canvas.disc((0.12 + 0.16 * i, 0.9), 0.07, INK)
+        canvas.disc((0.12 + 0.16 * i, 0.9), 0.045, WHITE)
     return kept(image.reduce(SCALE))
 
 

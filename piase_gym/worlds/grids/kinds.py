@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.grids.nouns import Nouns
+from piase_gym.worlds.grids.nouns import CellNouns
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class CellTable:
         self.names = {kind.code: kind.name for kind in kinds}
         self.codes = {kind.name: kind.code for kind in kinds}
         self.signs = {kind.code: kind.sign for kind in kinds if kind.sign}
-        self.nouns = Nouns(
+        self.nouns = CellNouns(
             mass={kind.name: kind.noun for kind in kinds if kind.noun},
             plurals={kind.name: kind.plural for kind in kinds if kind.plural},
         )

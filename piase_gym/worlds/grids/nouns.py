@@ -14,7 +14,7 @@ YOU: Final = "you"
 
 
 @dataclass(frozen=True, eq=False)
-class Nouns:
+class CellNouns:
     """What cells are called.
 
     Attributes:

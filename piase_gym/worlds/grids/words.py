@@ -20,7 +20,7 @@ from piase_gym.compiled import readable
 from piase_gym.worlds.grids import mentions
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE, TURNS, WALL
 from piase_gym.worlds.grids.mentions import CENTRE, SHOWN, find_mentions, most_mentions
-from piase_gym.worlds.grids.nouns import YOU, Nouns, require
+from piase_gym.worlds.grids.nouns import YOU, CellNouns, require
 
 FrameName = Literal["grid", "agent"]
 COMPASS: Final = ("north", "east", "south", "west")
@@ -57,7 +57,7 @@ class Form(Protocol):
     columns: int
     shown: tuple[range, range]
     names: tuple[str, ...]
-    nouns: Nouns
+    nouns: CellNouns
     cell_names: tuple[str, ...]
     cell_codes: dict[str, int]
 
@@ -65,7 +65,7 @@ class Form(Protocol):
         """Return a hash, so that texts can be cached by form."""
 
 
-class Place(NamedTuple):
+class ViewerPlace(NamedTuple):
     """Where a viewer stands, how it is turned (by number), and how large the grid is."""
 
     x: int
@@ -97,7 +97,7 @@ class Place(NamedTuple):
 # -- writing ------------------------------------------------------------------------------
 
 
-def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: Place) -> str:
+def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: ViewerPlace) -> str:
     """Write the cells of facts as text; see `scene_text`.
 
     Raises:
@@ -112,7 +112,7 @@ def words_of_cells(cells: Sequence[Sequence[str]], form: Form, place: Place) -> 
     return scene_text(form, bytes(names), place)
 
 
-def scene_text(form: Form, cells: bytes, place: Place) -> str:
+def scene_text(form: Form, cells: bytes, place: ViewerPlace) -> str:
     """Write what is ahead, what is in sight, and where the grid ends.
 
     Args:
@@ -245,7 +245,7 @@ class SceneReader:
         place: Where the viewer is.
     """
 
-    def __init__(self, form: Form, place: Place) -> None:
+    def __init__(self, form: Form, place: ViewerPlace) -> None:
         self.form, self.place = form, place
         sides = SIDES[form.frame]
         self.sides = {sides[0]: (1, 0), sides[2]: (-1, 0), sides[1]: (0, 1), sides[3]: (0, -1)}

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.heard import Earlier
+from piase_gym.worlds.channel.heard import EarlierMessage
 
 STATES = ("unseen", "plain", "closed", "open")
 """What is known of a receptacle: ``plain`` ones have no door."""
 
 
-class Place(NamedTuple):
+class KnownReceptacle(NamedTuple):
     """A receptacle, as an agent knows it.
 
     Attributes:
@@ -29,7 +29,7 @@ class Place(NamedTuple):
     things: tuple[str, ...] | None
 
 
-class Held(NamedTuple):
+class HeldObject(NamedTuple):
     """An object in hand, and its looks, any of ``clean``, ``hot``, ``cool``, ``sliced``."""
 
     name: str
@@ -59,24 +59,24 @@ class HouseholdFacts(Facts):
     """
 
     goal: str
-    places: tuple[Place, ...]
-    holding: tuple[Held, ...]
+    places: tuple[KnownReceptacle, ...]
+    holding: tuple[HeldObject, ...]
     others: tuple[str, ...]
     away: tuple[str, ...]
     commands: tuple[str, ...] | None
     barred: tuple[str, ...]
     feedback: str | None
-    earlier: tuple[Earlier, ...] | None = None
+    earlier: tuple[EarlierMessage, ...] | None = None
 
 
-def lids(places: Iterable[Place]) -> list[str]:
+def lids(places: Iterable[KnownReceptacle]) -> list[str]:
     """Return the commands to open or close the receptacles where an agent stands."""
     lid = {"closed": "open", "open": "close"}
     return [f"{lid[p.state]} {p.name}" for p in places if p.here and p.state in lid]
 
 
 def options(
-    places: Iterable[Place], holding: Sequence[Held], placing: str
+    places: Iterable[KnownReceptacle], holding: Sequence[HeldObject], placing: str
 ) -> list[tuple[str, str]]:
     """Return what an agent could take or put down where it stands, unless that is barred.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import history_told, limits_told
+from piase_gym.worlds.channel.manual import history_rules, limit_rules
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.texts.wording import counted, listing, priced
 
@@ -57,7 +57,7 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
             f"{people} share the home and the task, and act at once; the first to take an object "
             f"has it. What you say is heard {later}{lost}."
         )
-        rules += limits_told(config) + history_told(config)
+        rules += limit_rules(config) + history_rules(config)
     table = config.rewards
     worth = priced(
         (table.win, "for everybody when the task is done" if config.agents > 1 else "for winning"),

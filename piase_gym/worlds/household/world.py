@@ -32,7 +32,7 @@ from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, Hous
 from piase_gym.worlds.household.curriculum import DIFFICULTY_PARAMETERS
 from piase_gym.worlds.household.facts import HouseholdFacts, options
 from piase_gym.worlds.household.levels import files
-from piase_gym.worlds.household.levels.generator import Home, generate
+from piase_gym.worlds.household.levels.generator import GeneratedHome, generate
 from piase_gym.worlds.household.manual import manual
 from piase_gym.worlds.household.objects import objects
 from piase_gym.worlds.household.observe import knowledge, pictures, text, twin, vector
@@ -539,6 +539,6 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
 
 @functools.lru_cache(maxsize=512)
-def made(key: Any, seed: int) -> Home:
+def made(key: Any, seed: int) -> GeneratedHome:
     """Return the home of a seed, given the config's fields that determine it."""
     return generate(HouseholdConfig(**dict(key)), seed)

@@ -32,7 +32,7 @@ from piase_gym.worlds.describing import (
 from piase_gym.worlds.object_search import facts as views
 from piase_gym.worlds.object_search.codes import HEIGHT
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
-from piase_gym.worlds.object_search.facts import SearchFacts
+from piase_gym.worlds.object_search.facts import ObjectSearchFacts
 from piase_gym.worlds.object_search.observe.camera import (
     HUES,
     LEAST,
@@ -40,7 +40,7 @@ from piase_gym.worlds.object_search.observe.camera import (
     SHAPES,
     WIDTH,
     Camera,
-    Eye,
+    CameraPose,
     camera_of,
     release,
 )
@@ -49,7 +49,7 @@ from piase_gym.worlds.object_search.world import ObjectSearch
 from piase_gym.worlds.texts.wording import plain
 
 
-class Shot(NamedTuple):
+class CameraView(NamedTuple):
     """What an agent sees at one moment.
 
     Attributes:
@@ -67,7 +67,7 @@ class Shot(NamedTuple):
 
 MOST_ENTRIES = 1000
 """The most descriptions that are kept while nobody writes a log."""
-_BLANK = Shot(np.zeros((LINES, WIDTH, 3), np.uint8), Description(), Description())
+_BLANK = CameraView(np.zeros((LINES, WIDTH, 3), np.uint8), Description(), Description())
 
 
 class CameraSearch(ObjectSearch):
@@ -172,12 +172,12 @@ class CameraSearch(ObjectSearch):
                 right[agent] = sum(1 << self._numbers[name] for name in names & there)
         return told, right
 
-    def _eye(self, agent: int) -> Eye:
+    def _eye(self, agent: int) -> CameraPose:
         """Return where an agent is and where it looks."""
         record = self.states[0]
-        return Eye(*(int(record[name][agent]) for name in Eye._fields))
+        return CameraPose(*(int(record[name][agent]) for name in CameraPose._fields))
 
-    def _set_up(self, eyes: Sequence[Eye | None]) -> Camera:
+    def _set_up(self, eyes: Sequence[CameraPose | None]) -> Camera:
         """Return a camera in the house, with everything where it is now."""
         record, side = self.states[0], self.side
         cells = record["cells"].reshape(side, side)
@@ -191,7 +191,7 @@ class CameraSearch(ObjectSearch):
         camera.put(things, eyes)
         return camera
 
-    def _take(self, camera: Camera, agent: int, eye: Eye) -> Shot:
+    def _take(self, camera: Camera, agent: int, eye: CameraPose) -> CameraView:
         """Take a picture and have it described; if that fails, only the caption says so."""
         picture, mask = camera.look(agent, eye, self.config.sight)
         names = list(self._numbers)
@@ -203,7 +203,7 @@ class CameraSearch(ObjectSearch):
             told = tidy(Description((), f"The picture is not described: {error}"), LINES, WIDTH)
         self._note(agent, picture, told)
         glimpsed = frozenset(things[body] for body in np.unique(mask).tolist() if body in things)
-        return Shot(picture, truth, told, glimpsed)
+        return CameraView(picture, truth, told, glimpsed)
 
     def _note(self, agent: int, picture: Picture, told: Description) -> None:
         """Keep the log lines of a describer that cannot repeat its descriptions."""
@@ -241,12 +241,12 @@ class CameraSearch(ObjectSearch):
         rows = zip(self._obs_rows, self.hints, self.shots, strict=True)
         return [(row.copy(), hint, shot.told.caption) for row, hint, shot in rows]
 
-    def facts(self, agent: int) -> SearchFacts:
+    def facts(self, agent: int) -> ObjectSearchFacts:
         """Return what the agent may know now."""
         caption = self.shots[agent].told.caption
         return views.facts_of(self._obs[agent], agent, self.form, self.hints[agent], caption)
 
-    def surroundings(self, facts: SearchFacts) -> Surroundings:
+    def surroundings(self, facts: ObjectSearchFacts) -> Surroundings:
         """Return facts in the terms of the PiaSE documents; objects are in the picture."""
         things = [Thing(t.name, "object", {"in_picture": [*t.position]}) for t in facts.objects]
         return dataclasses.replace(super().surroundings(facts), objects=tuple(things))

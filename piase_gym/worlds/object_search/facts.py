@@ -30,18 +30,18 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.heard import Earlier
+from piase_gym.worlds.channel.heard import EarlierMessage
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.object_search.codes import PITCHES, ROLLS
 from piase_gym.worlds.object_search.config import ObjectSearchEnvelope
 from piase_gym.worlds.object_search.form import (
     Cells,
     Form,
-    Found,
-    Other,
     Place,
     Pose,
     Report,
+    VisibleAgent,
+    VisibleObject,
     bits_of,
     cells_of,
     codes_of,
@@ -73,7 +73,7 @@ class Spoken(Message):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchFacts(Facts):
+class ObjectSearchFacts(Facts):
     """What one agent of ObjectSearch may know.
 
     Attributes:
@@ -100,14 +100,14 @@ class SearchFacts(Facts):
     pitch: str | None = None
     roll: str | None = None
     cells: Cells = ()
-    objects: tuple[Found, ...] = ()
-    others: tuple[Other, ...] = ()
+    objects: tuple[VisibleObject, ...] = ()
+    others: tuple[VisibleAgent, ...] = ()
     total: int
     found: tuple[str, ...] | None = None
     caption: str | None = None
     steps: int
     limit: int
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierMessage, ...] = ()
 
     @property
     def pose(self) -> Pose | Place:
@@ -132,7 +132,7 @@ def facts_of(
     form: Form,
     hint: str | None = None,
     caption: str | None = None,
-) -> SearchFacts:
+) -> ObjectSearchFacts:
     """Read a vector back; hint and caption are given because their codes in it are lossy."""
     values = vector.tolist()
     start = form.start
@@ -140,7 +140,7 @@ def facts_of(
     steps, limit = (values[start + i] + 256 * values[start + i + 1] for i in (10, 12))
     house = form.house
     told = _pieces(values[form.told : form.others], form.report)
-    return SearchFacts(
+    return ObjectSearchFacts(
         agent=form.names[agent],
         messages=tuple(
             Message(name, EVERYONE, write_report(report_of(report, form), form))
@@ -164,25 +164,25 @@ def facts_of(
     )
 
 
-def objects_of(values: Sequence[int], form: Form) -> tuple[Found, ...]:
+def objects_of(values: Sequence[int], form: Form) -> tuple[VisibleObject, ...]:
     """Read which objects are in sight, and where."""
     return tuple(
-        Found(name, (values[2 * i] - 1, values[2 * i + 1]) if form.house else ())
+        VisibleObject(name, (values[2 * i] - 1, values[2 * i + 1]) if form.house else ())
         for i, name in enumerate(form.things)
         if values[2 * i]
     )
 
 
-def others_of(values: Sequence[int], form: Form) -> tuple[Other, ...]:
+def others_of(values: Sequence[int], form: Form) -> tuple[VisibleAgent, ...]:
     """Read which agents are in sight, and where."""
     seen = enumerate(_pieces(values, OTHER))
     return tuple(other_of(number, piece, form) for number, piece in seen if piece[0])
 
 
-def other_of(number: int, values: Sequence[int], form: Form) -> Other:
+def other_of(number: int, values: Sequence[int], form: Form) -> VisibleAgent:
     """Read where an agent is seen."""
     x, y, z, heading = values
-    return Other(form.names[number], (x - 1, y, z), HEADINGS[heading])
+    return VisibleAgent(form.names[number], (x - 1, y, z), HEADINGS[heading])
 
 
 def report_of(values: Sequence[int], form: Form) -> Report:
@@ -199,7 +199,7 @@ def _pieces(values: Sequence[int], length: int) -> list[Sequence[int]]:
 # -- writing ------------------------------------------------------------------------------
 
 
-def vector_of(facts: SearchFacts, form: Form) -> NDArray[np.uint8]:
+def vector_of(facts: ObjectSearchFacts, form: Form) -> NDArray[np.uint8]:
     """Return the vector of the facts."""
     vector = np.zeros(form.length, np.uint8)
     if form.house:

@@ -39,14 +39,14 @@ class Pose(NamedTuple):
     roll: str
 
 
-class Found(NamedTuple):
+class VisibleObject(NamedTuple):
     """An object that an agent sees and, in a house, where it is: (x, y)."""
 
     name: str
     position: Place
 
 
-class Other(NamedTuple):
+class VisibleAgent(NamedTuple):
     """Another agent that an agent sees: where it is, (x, y, level), and where it looks."""
 
     name: str

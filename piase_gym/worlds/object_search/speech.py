@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.worlds.channel.heard import Heard, heard_lines
-from piase_gym.worlds.channel.manual import history_told
+from piase_gym.worlds.channel.manual import history_rules
 from piase_gym.worlds.channel.speech import Speaks
-from piase_gym.worlds.object_search.facts import SearchFacts, Spoken
+from piase_gym.worlds.object_search.facts import ObjectSearchFacts, Spoken
 from piase_gym.worlds.object_search.observe.text import words_line
 from piase_gym.worlds.object_search.state import WORDS
 
@@ -45,7 +45,7 @@ class SpeaksOfObjects(Speaks):
         ]
 
     @staticmethod
-    def apart(facts: SearchFacts) -> tuple[SearchFacts, Heard]:
+    def apart(facts: ObjectSearchFacts) -> tuple[ObjectSearchFacts, Heard]:
         """Return facts without what was said in words, and those words."""
         letters = tuple(letter for letter in facts.messages if isinstance(letter, Spoken))
         reports = tuple(letter for letter in facts.messages if not isinstance(letter, Spoken))
@@ -62,4 +62,4 @@ class SpeaksOfObjects(Speaks):
         if not self.config.channel:
             return super().words_told()
         told = "You can also stay and say something in words, under the same rules as reports."
-        return " ".join([told, *history_told(self.config)])
+        return " ".join([told, *history_rules(self.config)])

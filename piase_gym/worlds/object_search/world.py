@@ -39,20 +39,20 @@ from piase_gym.worlds.object_search.codes import (
 )
 from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
 from piase_gym.worlds.object_search.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
-from piase_gym.worlds.object_search.facts import SearchFacts
+from piase_gym.worlds.object_search.facts import ObjectSearchFacts
 from piase_gym.worlds.object_search.form import Form, form_of
 from piase_gym.worlds.object_search.geometry import SIDE
 from piase_gym.worlds.object_search.manual import fault_sentence, manual
 from piase_gym.worlds.object_search.objects import objects
 from piase_gym.worlds.object_search.observe import pictures, text
 from piase_gym.worlds.object_search.observe.obstacles import in_the_way
-from piase_gym.worlds.object_search.observe.pieces import teller_of
+from piase_gym.worlds.object_search.observe.pieces import vector_writer_of
 from piase_gym.worlds.object_search.observe.sight import KERNELS, enter_one
 
 _OF_AGENTS = "x y z heading pitch roll alive fate marks reports".split()
 
 
-class ObjectSearch(GridArrayWorld[ObjectSearchConfig, SearchFacts]):
+class ObjectSearch(GridArrayWorld[ObjectSearchConfig, ObjectSearchFacts]):
     """Explorers look for things in a place that they do not know, and report what they see.
 
     ## Description
@@ -277,18 +277,18 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, SearchFacts]):
 
     def text_writer(self) -> Callable[[Any, int], str]:
         """Return a function that writes texts from vectors."""
-        return teller_of(self.config)
+        return vector_writer_of(self.config)
 
-    def facts(self, agent: int) -> SearchFacts:
+    def facts(self, agent: int) -> ObjectSearchFacts:
         """Return what the agent may know now."""
         return views.facts_of(self._obs[agent], agent, self.form, self.hints[agent])
 
     @staticmethod
-    def to_text(facts: SearchFacts, config: ObjectSearchConfig) -> str:
+    def to_text(facts: ObjectSearchFacts, config: ObjectSearchConfig) -> str:
         """Return the prose of the facts."""
         return text.text_of(facts, form_of(config))
 
-    def surroundings(self, facts: SearchFacts) -> Surroundings:
+    def surroundings(self, facts: ObjectSearchFacts) -> Surroundings:
         """Return facts in the terms of the PiaSE documents; a position on a line is a number."""
         house = facts.heading is not None
         turned = {"heading": facts.heading, "pitch": facts.pitch, "roll": facts.roll}
@@ -302,7 +302,7 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, SearchFacts]):
             ),
         )
 
-    def perceived(self, facts: SearchFacts) -> Mapping[str, Any]:
+    def perceived(self, facts: ObjectSearchFacts) -> Mapping[str, Any]:
         """Return what is in sight and where; for objects in pictures, where they were seen from."""
         own = facts.position if self.config.in_house else facts.position[0]
         there = self.config.in_house and not self.config.in_pictures

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import HINT_TEXT, Facts
-from piase_gym.worlds.channel.heard import EARLIER_CODE, Earlier, Heard, code_of_earlier
+from piase_gym.worlds.channel.heard import EARLIER_CODE, EarlierMessage, Heard, code_of_earlier
 from piase_gym.worlds.channel.symbols import ChannelForm
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, KINDS
@@ -66,7 +66,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhysicsFacts(Facts):
+class PhysicsPlaygroundFacts(Facts):
     """What one agent of PhysicsPlayground may know.
 
     Attributes:
@@ -97,7 +97,7 @@ class PhysicsFacts(Facts):
     objects: tuple[Sighting, ...]
     others: tuple[Sighting, ...]
     lidar: tuple[int, ...]
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierMessage, ...] = ()
 
 
 OWN = 14
@@ -208,7 +208,7 @@ def kind_code(name: str) -> int:
     return KINDS.index(name.split()[1]) + 1
 
 
-def row_of(facts: PhysicsFacts, form: Layout) -> NDArray[np.int64]:
+def row_of(facts: PhysicsPlaygroundFacts, form: Layout) -> NDArray[np.int64]:
     """Return the facts as whole numbers."""
     row = np.zeros(form.width, np.int64)
     held = facts.holding
@@ -269,10 +269,10 @@ def facts_of(
     form: Layout,
     messages: tuple[Message, ...] = (),
     hint: str | None = None,
-    earlier: tuple[Earlier, ...] = (),
-) -> PhysicsFacts:
+    earlier: tuple[EarlierMessage, ...] = (),
+) -> PhysicsPlaygroundFacts:
     """Read a row (a list of integers) back into facts."""
-    return PhysicsFacts(**fields_of(row, form, messages, hint, earlier))
+    return PhysicsPlaygroundFacts(**fields_of(row, form, messages, hint, earlier))
 
 
 def fields_of(
@@ -280,7 +280,7 @@ def fields_of(
     form: Layout,
     messages: tuple[Message, ...],
     hint: str | None,
-    earlier: tuple[Earlier, ...],
+    earlier: tuple[EarlierMessage, ...],
 ) -> dict[str, Any]:
     """Read the fields of facts from a row."""
     objects = []

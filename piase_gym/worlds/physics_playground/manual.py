@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import channel_rules_told, conditions_told
+from piase_gym.worlds.channel.manual import channel_conditions, channel_rules
 from piase_gym.worlds.physics_playground.actions import HANDS
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import (
@@ -55,9 +55,9 @@ def manual(config: PhysicsPlaygroundConfig) -> Manual:
             f"What is light is held in front of you, {config.raised:g} m raised; what is heavy is "
             "dragged. Release puts it down where it is."
         )
-    rules.append(channel_rules_told(config, "a command"))
+    rules.append(channel_rules(config, "a command"))
     if config.speech and config.agents > 1:
-        rules.append(" ".join(conditions_told(config)))
+        rules.append(" ".join(channel_conditions(config)))
     return Manual(
         "\n".join(filter(None, rules)),
         _rewards(config),

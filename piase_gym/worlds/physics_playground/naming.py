@@ -9,11 +9,11 @@ from typing import Final
 from piase_gym.core.commands import InvalidAction, Outcome
 from piase_gym.worlds.physics_playground.actions import place_of
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.facts import PhysicsFacts
+from piase_gym.worlds.physics_playground.facts import PhysicsPlaygroundFacts
 from piase_gym.worlds.physics_playground.geometry import nearest_of_crate
 from piase_gym.worlds.physics_playground.levels.bodies import hull
 from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE, Point
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.rules.strides import ARRIVED
 from piase_gym.worlds.physics_playground.state import PlayState
 
@@ -30,7 +30,7 @@ CLOSE: Final = 0.06
 
 
 def target_of(
-    what: str, agent: int, play: PlayState, reading: Reading, config: PhysicsPlaygroundConfig
+    what: str, agent: int, play: PlayState, reading: BodyReadings, config: PhysicsPlaygroundConfig
 ) -> tuple[Point, float]:
     """Return the place of what a command names, and how near an agent has to come to it."""
     place, near, first = place_of(what), hull(config.body) + CLOSE, len(play.objects)
@@ -54,7 +54,11 @@ def target_of(
 
 
 def proper_name(
-    what: str, verb: str, facts: PhysicsFacts, play: PlayState, config: PhysicsPlaygroundConfig
+    what: str,
+    verb: str,
+    facts: PhysicsPlaygroundFacts,
+    play: PlayState,
+    config: PhysicsPlaygroundConfig,
 ) -> str | None:
     """Return the proper name of what a command names, if the agent perceives it."""
     place = place_of(what)
@@ -77,7 +81,9 @@ def proper_name(
     return known.get(what)
 
 
-def unknown(what: str, facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> InvalidAction:
+def unknown(
+    what: str, facts: PhysicsPlaygroundFacts, config: PhysicsPlaygroundConfig
+) -> InvalidAction:
     """Say that an agent perceives nothing of that name, and what it can name."""
     names = ["the zone" if config.row.zone else "the goal"] * (facts.goal is not None)
     names += [seen.name for seen in (*facts.objects, *facts.others)]
@@ -88,7 +94,7 @@ def unknown(what: str, facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> 
     )
 
 
-def in_the_way(facts: PhysicsFacts, agents: Sequence[str]) -> str:
+def in_the_way(facts: PhysicsPlaygroundFacts, agents: Sequence[str]) -> str:
     """Say what is in the way of an agent or of the thing it holds, if anything."""
     names = [f"{'the ' if name not in agents else ''}{name}" for name in facts.touching]
     if not names:

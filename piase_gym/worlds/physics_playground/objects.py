@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from piase_gym.core.objects import AGENT
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.state import PlayState
 
 DIGITS: Final = 2
 """Places are rounded to centimetres: things at rest on the floor tremble by less."""
 
 
-def objects(play: PlayState, reading: Reading, agents: Sequence[str]) -> dict[str, Any]:
+def objects(play: PlayState, reading: BodyReadings, agents: Sequence[str]) -> dict[str, Any]:
     """Return agents and movable objects, with the place [x, y, z] of each.
 
     An object that an agent grips is in its hand: the object's place is the agent's name.

@@ -24,7 +24,7 @@ from piase_gym.worlds.physics_playground.bullet.client import (
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import Pose
 from piase_gym.worlds.physics_playground.levels.items import Point
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.observe.sensors import rays_of
 from piase_gym.worlds.physics_playground.rules import tasks
 from piase_gym.worlds.physics_playground.rules.driving import drive
@@ -57,7 +57,7 @@ class Arena:
         reading: Where everything is now.
     """
 
-    reading: Reading
+    reading: BodyReadings
 
     def __init__(self, state: PlayState, config: PhysicsPlaygroundConfig, sim: Simulation) -> None:
         """Build everything at its start; `look` must follow."""
@@ -100,7 +100,7 @@ class Arena:
         self.reading = self.sim.read()
         self._measure(self.reading)
 
-    def _measure(self, reading: Reading) -> bool:
+    def _measure(self, reading: BodyReadings) -> bool:
         """Let the rules measure a reading; return whether its numbers are possible."""
         self._pack_table(self._memory, _TABLE, *reading.flat)
         self._feel()

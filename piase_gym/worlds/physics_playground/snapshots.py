@@ -20,7 +20,7 @@ from piase_gym.worlds.physics_playground.bullet.save_file import inflate
 from piase_gym.worlds.physics_playground.config import PhysicsEnvelope, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.generate import plain_bodies, statics
 from piase_gym.worlds.physics_playground.levels.items import MAX_SIDE
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.rules.strides import Stride, read_strides
 from piase_gym.worlds.physics_playground.state import STATUSES, PlayState, read_state
 
@@ -150,7 +150,7 @@ def _check_numbers(play: PlayState) -> None:
             raise ValueError(f"a grip is {hold.since} steps old")
 
 
-def compare(reading: Reading, poses: Sequence[Any]) -> None:
+def compare(reading: BodyReadings, poses: Sequence[Any]) -> None:
     """Check that Bullet has restored what was saved.
 
     Raises:
@@ -166,7 +166,9 @@ def state_length(sizes: PhysicsEnvelope) -> int:
     return 13 * (sizes.agents + sizes.objects) + 5 * sizes.agents + 5
 
 
-def state_vector(play: PlayState, reading: Reading, sizes: PhysicsEnvelope) -> NDArray[np.float64]:
+def state_vector(
+    play: PlayState, reading: BodyReadings, sizes: PhysicsEnvelope
+) -> NDArray[np.float64]:
     """Return all numbers of the state.
 
     For each slot of objects and agents: position, quaternion, velocity and spin (zeros for what is

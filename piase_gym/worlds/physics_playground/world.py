@@ -23,7 +23,7 @@ from piase_gym.core.script.observables import Observable
 from piase_gym.core.world import Act, Capabilities, DecodedAction, Manual, StepResult, World
 from piase_gym.errors import SnapshotError
 from piase_gym.worlds.channel.config import SPOKEN
-from piase_gym.worlds.channel.heard import Earlier, Heard, heard_before, new_mail
+from piase_gym.worlds.channel.heard import EarlierMessage, Heard, heard_before, new_mail
 from piase_gym.worlds.channel.symbols import sayable, why_unsayable
 from piase_gym.worlds.physics_playground import actions, naming, scripting, snapshots
 from piase_gym.worlds.physics_playground import facts as views
@@ -35,15 +35,15 @@ from piase_gym.worlds.physics_playground.curriculum import (
     ELEMENTS,
     PER_AGENT_FIELDS,
 )
-from piase_gym.worlds.physics_playground.facts import PhysicsFacts
+from piase_gym.worlds.physics_playground.facts import PhysicsPlaygroundFacts
 from piase_gym.worlds.physics_playground.levels.generate import new_state
 from piase_gym.worlds.physics_playground.levels.items import Point
 from piase_gym.worlds.physics_playground.levels.tasks import tasks_table
 from piase_gym.worlds.physics_playground.objects import objects
 from piase_gym.worlds.physics_playground.observe import pictures, text
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
-from piase_gym.worlds.physics_playground.observe.text import Kept
+from piase_gym.worlds.physics_playground.observe.text import CapturedRow
 from piase_gym.worlds.physics_playground.rules import strides
 from piase_gym.worlds.physics_playground.rules.rewards import Referee, Step
 from piase_gym.worlds.physics_playground.rules.strides import Driver, Stride, lasts
@@ -59,7 +59,7 @@ _AT_REST = actions.Drive(), False
 RESULTS = {"won": Result.WON, "lost": Result.LOST, "ended": Result.ENDED}
 
 
-class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
+class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsPlaygroundFacts]):
     """Rovers and spheres push, grip, stack and carry things that have mass (PyBullet).
 
     ## Description
@@ -244,7 +244,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         last = {letter.sender: letter for letter in letters}
         return tuple(last[name] for name in self.agents if name in last)
 
-    def _earlier(self, agent: int) -> tuple[Earlier, ...]:
+    def _earlier(self, agent: int) -> tuple[EarlierMessage, ...]:
         """Return the earlier messages that an agent is shown."""
         return heard_before(self.mailboxes, self.agents[agent])
 
@@ -310,7 +310,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return self._sim
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> BodyReadings:
         """Where everything is now."""
         return self.arena.reading
 
@@ -361,17 +361,17 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         config = self.config
         if config.speech or config.symbols:
             self.mailboxes.deliver(self._channel)
-        tick = self.referee.judge(step)
+        result = self.referee.judge(step)
         if config.message_cost and (spoke := self.mailboxes.senders(sent)):
             cost, shared = config.message_cost, config.shared_reward
             playing = [agent for agent, plays in enumerate(step.playing) if plays]
-            rewards = charged(tick.rewards, spoke, playing, cost, shared)
-            tick = tick._replace(rewards=rewards)
+            rewards = charged(result.rewards, spoke, playing, cost, shared)
+            result = result._replace(rewards=rewards)
         for agent, lasting in enumerate(self.strides):
             if lasting is not None:
-                lasting.reward += tick.rewards[agent]
-                lasting.milestones += tick.notes.get(agent, {}).get("milestones", ())
-        return tick
+                lasting.reward += result.rewards[agent]
+                lasting.milestones += result.notes.get(agent, {}).get("milestones", ())
+        return result
 
     def _drives(self, plans: Sequence[DecodedAction], step: Step) -> list[actions.Drive]:
         """Carry out grips and speech, and return the drive of each body."""
@@ -472,9 +472,9 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             kept = self._lines[id(act)] = act, line
         return kept[1]
 
-    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
+    def describe_step(self, acts: Sequence[Act], result: StepResult) -> list[LastStep | None]:
         """Describe a stride as a whole: its rewards and milestones add up."""
-        told = zip(super().describe_step(acts, tick), self.strides, strict=True)
+        told = zip(super().describe_step(acts, result), self.strides, strict=True)
         return [last and stride.added_up(last) if stride else last for last, stride in told]
 
     def _explode(self, step: Step) -> StepResult:
@@ -551,24 +551,27 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
             self._seen = self._senses.look(total(self.play, self.config))
         return self._seen
 
-    def capture(self) -> Sequence[Kept]:
+    def capture(self) -> Sequence[CapturedRow]:
         """Return the present rows, messages and hints."""
         table, everyone = self.rows, range(len(self.agents))
-        return [Kept(table, i, self._letters(i), self.hints[i], self._earlier(i)) for i in everyone]
+        return [
+            CapturedRow(table, i, self._letters(i), self.hints[i], self._earlier(i))
+            for i in everyone
+        ]
 
-    def facts(self, agent: int) -> PhysicsFacts:
+    def facts(self, agent: int) -> PhysicsPlaygroundFacts:
         """Return what the agent may know now."""
         row, earlier = self.rows[agent].tolist(), self._earlier(agent)
         return views.facts_of(row, self._form, self._letters(agent), self.hints[agent], earlier)
 
-    def vector(self, facts: PhysicsFacts) -> NDArray[np.float32]:
+    def vector(self, facts: PhysicsPlaygroundFacts) -> NDArray[np.float32]:
         """Return the vector of the facts."""
         form = views.layout_of(self.config)
         vector: NDArray[np.float32] = form.vectors(views.row_of(facts, form)[None, :])[0]
         form.code(vector, Heard(facts.messages, facts.earlier), facts.hint)
         return vector
 
-    def vectors(self, kept: Sequence[Kept] | None = None) -> Sequence[NDArray[np.float32]]:
+    def vectors(self, kept: Sequence[CapturedRow] | None = None) -> Sequence[NDArray[np.float32]]:
         """Return the vector of every agent."""
         kept = self.capture() if kept is None else kept
         table: NDArray[np.float32] = self._form.vectors(kept[0].table)
@@ -578,7 +581,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         return list(table)
 
     @staticmethod
-    def to_text(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
+    def to_text(facts: PhysicsPlaygroundFacts, config: PhysicsPlaygroundConfig) -> str:
         """Return the prose of the facts."""
         return text.text_of(facts, config)
 
@@ -586,7 +589,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsFacts]):
         """Return a function that writes texts from what `capture` kept."""
         return functools.partial(text.write_kept, self.config, views.layout_of(self.config))
 
-    def perceived(self, facts: PhysicsFacts) -> Mapping[str, Any]:
+    def perceived(self, facts: PhysicsPlaygroundFacts) -> Mapping[str, Any]:
         """Return the objects and agents that are sensed, with where they are in metres."""
         return {
             seen.name: text.place_of(facts, seen.distance, seen.bearing)

@@ -69,9 +69,9 @@ class Window:
             WindowError: If there is no display, or no such window.
             MissingExtraError: If mss or pyautogui is not installed.
         """
-        desk = _desk()
+        display = _display()
         if self.title is not None:
-            self._handle = desk.find(self.title)
+            self._handle = display.find(self.title)
         self._where()
 
     def see(self) -> Picture:
@@ -80,9 +80,9 @@ class Window:
         Raises:
             WindowError: If it is closed, or not on the screen.
         """
-        area, desk = self._where(), _desk()
-        desk.front(self._handle)
-        return desk.grab(area)
+        area, display = self._where(), _display()
+        display.front(self._handle)
+        return display.grab(area)
 
     def press(self, keys: str, seconds: float) -> None:
         """Hold keys (``w``, ``shift+left``) down in the window for some seconds.
@@ -91,9 +91,9 @@ class Window:
             WindowError: If it is closed, or the user stopped it with the mouse in a corner.
         """
         self._where()
-        desk = _desk()
-        desk.front(self._handle)
-        desk.press(keys.split("+"), seconds)
+        display = _display()
+        display.front(self._handle)
+        display.press(keys.split("+"), seconds)
 
     def check_keys(self, names: list[str]) -> None:
         """Check that keys can be pressed here.
@@ -101,7 +101,7 @@ class Window:
         Raises:
             ConfigError: If one has no such name.
         """
-        keyboard = _desk().keyboard
+        keyboard = _display().keyboard
         for keys in names:
             for key in keys.split("+"):
                 if not keyboard.isValidKey(key):
@@ -112,11 +112,11 @@ class Window:
 
     def _where(self) -> Area:
         """Return where the window is on the screen now."""
-        desk = _desk()
+        display = _display()
         if self.title is not None and self._handle is None:  # in a copy
-            self._handle = desk.find(self.title)
-        area: Area = self.region or desk.area(self._handle)
-        screen = desk.screen
+            self._handle = display.find(self.title)
+        area: Area = self.region or display.area(self._handle)
+        screen = display.screen
         left, top = max(area.left, screen.left), max(area.top, screen.top)
         right = min(area.left + area.width, screen.left + screen.width)
         bottom = min(area.top + area.height, screen.top + screen.height)
@@ -126,10 +126,10 @@ class Window:
         return Area(left, top, right - left, bottom - top)
 
 
-_OPEN: dict[tuple[int, str | None], _Desk] = {}
+_OPEN: dict[tuple[int, str | None], _Display] = {}
 
 
-def _desk() -> _Desk:
+def _display() -> _Display:
     """Return the connection of this process to its display; one is enough for all windows.
 
     Raises:
@@ -139,11 +139,11 @@ def _desk() -> _Desk:
     key = os.getpid(), os.environ.get("DISPLAY")
     if key not in _OPEN:
         _OPEN.clear()
-        _OPEN[key] = _Desk()
+        _OPEN[key] = _Display()
     return _OPEN[key]
 
 
-class _Desk:
+class _Display:
     """A connection to the display: a camera, a keyboard, and titles of windows."""
 
     def __init__(self) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import channel_rules_told, more_told
+from piase_gym.worlds.channel.manual import channel_rules, further_rules
 from piase_gym.worlds.grids.moves import scene_manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME
 from piase_gym.worlds.social_dilemma.line_reader import times
-from piase_gym.worlds.social_dilemma.matrix.text import payoffs_told
+from piase_gym.worlds.social_dilemma.matrix.text import payoffs_text
 
 
 def matrix_manual(config: SocialDilemmaConfig) -> Manual:
@@ -23,7 +23,7 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
     rules = [
         f"You play {game.title} with {others}, round after round. In each round everybody chooses "
         f"at once, without knowing what the others choose: {first} or {second}{meaning}.",
-        payoffs_told(config),
+        payoffs_text(config),
     ]
     if config.noise:
         rules.append(
@@ -33,7 +33,7 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
     if config.symbols:
         rules.append(
             f"With a choice you can say a symbol {_symbols(config)} ({first} saying 1), which all "
-            f"others hear before they choose the next time.{more_told(config)}"
+            f"others hear before they choose the next time.{further_rules(config)}"
         )
     if config.talk:
         said = f"a symbol {_symbols(config)} (say 1)" if config.symbols else "something in words"
@@ -100,7 +100,7 @@ def commons_manual(config: SocialDilemmaConfig) -> Manual:
             "stay; then you come back at a random free cell, facing north."
         )
     if config.symbols:
-        rules.append(channel_rules_told(config))
+        rules.append(channel_rules(config))
     if config.reputation:
         seen = "eaten, cleaned and fired" if config.game == "cleanup" else "eaten and fired"
         rules.append(f"Everybody sees what each of the others has {seen}.")

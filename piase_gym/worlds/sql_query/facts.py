@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.heard import Earlier
+from piase_gym.worlds.channel.heard import EarlierMessage
 from piase_gym.worlds.sql_query.levels.dataset import Table
 
 
@@ -57,4 +57,4 @@ class SqlQueryFacts(Facts):
     query: str | None
     answer: Answer | None
     feedback: str | None
-    earlier: tuple[Earlier, ...] | None = None
+    earlier: tuple[EarlierMessage, ...] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import history_told, limits_told
+from piase_gym.worlds.channel.manual import history_rules, limit_rules
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.texts.wording import counted, listing, priced
@@ -78,7 +78,7 @@ def _rules(config: SqlQueryConfig) -> list[str]:
             f"{people} share the question; what you say is heard {later}{lost}, and whoever "
             "submits answers for all."
         )
-        rules += limits_told(config) + history_told(config)
+        rules += limit_rules(config) + history_rules(config)
     return rules
 
 

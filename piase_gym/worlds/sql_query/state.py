@@ -16,7 +16,7 @@ Number = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LastQuery:
     """An agent's last query.
 
     Attributes:
@@ -60,7 +60,7 @@ class SqlState:
     t: Annotated[int, Field(ge=0, lt=2**31)]
     status: list[Status]
     journal: list[str]
-    asked: list[Asked | None]
+    asked: list[LastQuery | None]
     told: list[str | None]
     best: float | None
     tables: list[bool]

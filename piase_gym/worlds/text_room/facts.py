@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.heard import Earlier
+from piase_gym.worlds.channel.heard import EarlierMessage
 
 STATES = ("", "closed", "open", "locked", "unlocked", "not searched", "searched")
 """The states of a thing. One that has a lock and is closed is ``locked`` or ``unlocked``. One that
@@ -15,7 +15,7 @@ cannot be carried, opened or closed may be ``searched``, and is ``not searched``
 searches it."""
 
 
-class Seen(NamedTuple):
+class VisibleObject(NamedTuple):
     """An object in sight.
 
     Attributes:
@@ -31,14 +31,14 @@ class Seen(NamedTuple):
     description: str
 
 
-class Held(NamedTuple):
+class HeldObject(NamedTuple):
     """An object in hand: its name, and one of `STATES`."""
 
     name: str
     state: str
 
 
-class Way(NamedTuple):
+class KnownExit(NamedTuple):
     """A way out.
 
     Attributes:
@@ -80,7 +80,7 @@ class PastRoom(NamedTuple):
 
     name: str
     age: int
-    exits: tuple[Way, ...]
+    exits: tuple[KnownExit, ...]
     things: tuple[PastThing, ...]
 
 
@@ -104,15 +104,15 @@ class TextRoomFacts(Facts):
 
     room: str
     description: str
-    exits: tuple[Way, ...]
-    objects: tuple[Seen, ...]
-    inventory: tuple[Held, ...]
+    exits: tuple[KnownExit, ...]
+    objects: tuple[VisibleObject, ...]
+    inventory: tuple[HeldObject, ...]
     others: tuple[str, ...]
     stats: tuple[tuple[str, float], ...]
     goal: str
     past: tuple[PastRoom, ...]
     feedback: str | None
-    earlier: tuple[Earlier, ...] | None = None
+    earlier: tuple[EarlierMessage, ...] | None = None
 
 
 class StepFacts(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import history_told, limits_told
+from piase_gym.worlds.channel.manual import history_rules, limit_rules
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.levels import names
 from piase_gym.worlds.text_room.levels.story_rules import LogMilestone, MaxSteps
@@ -109,7 +109,7 @@ def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterato
             f"{people} take part and act at once; the first to take a thing has it. What you say "
             f"is heard by {who} {later}{', if it is not lost' if config.message_loss else ''}."
         )
-        yield from (*limits_told(config), *history_told(config))
+        yield from (*limit_rules(config), *history_rules(config))
 
 
 def _bodies(plot: Plot) -> Iterator[str]:

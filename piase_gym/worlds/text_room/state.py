@@ -30,7 +30,7 @@ AT_ITS_DOOR = -2
 """The place of a door: it stands in the exits that name it."""
 
 
-class Arrangement(NamedTuple):
+class VisibleState(NamedTuple):
     """The part of a `RoomState` that decides what agents see and may do; it never changes."""
 
     rooms: tuple[int, ...]
@@ -103,9 +103,9 @@ class RoomState(CopiedState):
     seen_rooms: list[list[list[int]]]
     seen_things: list[list[list[int]]]
 
-    def arranged(self) -> Arrangement:
+    def arranged(self) -> VisibleState:
         """Return the part of the state that decides what agents see and may do."""
-        return Arrangement(
+        return VisibleState(
             tuple(self.rooms),
             tuple(self.place),
             tuple(self.status),

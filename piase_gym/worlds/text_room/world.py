@@ -40,7 +40,7 @@ from piase_gym.worlds.text_room.observe.recall import (
     ways_of,
 )
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
-from piase_gym.worlds.text_room.observe.visibility import Sight
+from piase_gym.worlds.text_room.observe.visibility import VisibleThings
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
 from piase_gym.worlds.text_room.rules.step import Episode, advance
 from piase_gym.worlds.text_room.state import Plot, RoomState, check_sizes, compile_story, new_state
@@ -262,7 +262,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
 
     # -- what agents know -----------------------------------------------------------------
 
-    def sight(self, agent: int) -> Sight:
+    def sight(self, agent: int) -> VisibleThings:
         """Return what an agent sees and holds."""
         return self._views.of(agent, self.state_of).sight
 

@@ -20,7 +20,7 @@ from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.world import StepResult, World
 from piase_gym.errors import ConfigError, SnapshotError
 from piase_gym.worlds.channel.heard import new_mail
-from piase_gym.worlds.channel.history import HeardBefore
+from piase_gym.worlds.channel.history import MessageHistory
 from piase_gym.worlds.texts.config import TextConfig
 
 
@@ -110,29 +110,29 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
     @classmethod
     def additions_of(cls, config: C) -> tuple[type[Addition], ...]:
         """Return what a config adds to the views: first what agents have heard before."""
-        return (HeardBefore,) * config.hears_again + super().additions_of(config)
+        return (MessageHistory,) * config.hears_again + super().additions_of(config)
 
     def hears(self, sender: str, recipient: str) -> bool:
         """Return whether the recipient hears the sender: it must be in play and may hear it."""
         one, other = self.agents.index(sender), self.agents.index(recipient)
         return self.state_of.status[other] == "playing" and self.config.hears(one, other)
 
-    def less_messages(self, tick: StepResult, sent: int, playing: Sequence[bool]) -> StepResult:
+    def less_messages(self, result: StepResult, sent: int, playing: Sequence[bool]) -> StepResult:
         """Return the result of a step with the cost of its messages subtracted from the rewards.
 
         Args:
-            tick: The result of the step.
+            result: The result of the step.
             sent: How many messages were sent before the step.
             playing: Which agents were in play.
         """
         config = self.config
         speakers = self.mailboxes.senders(sent) if config.message_cost else []
         if not speakers:
-            return tick
+            return result
         there = [agent for agent, plays in enumerate(playing) if plays]
         cost, shared = config.message_cost, config.shared_reward
-        rewards = charged(tick.rewards, speakers, there, cost, shared)
-        return tick._replace(rewards=rewards)
+        rewards = charged(result.rewards, speakers, there, cost, shared)
+        return result._replace(rewards=rewards)
 
     def new_mail(self) -> Mailbox:
         """Return empty mailboxes."""

@@ -42,7 +42,7 @@ Table = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
-class Other:
+class VisibleAgent:
     """What is seen of another agent.
 
     Attributes:
@@ -78,7 +78,7 @@ class WordCraftFacts(Facts):
     made: tuple[str, ...]
     mixes_left: int
     steps_left: int
-    others: tuple[Other, ...] = ()
+    others: tuple[VisibleAgent, ...] = ()
 
 
 Kept = tuple[list[int], str | None]
@@ -137,7 +137,7 @@ class Form:
             steps_left=self.steps - numbers[0],
             others=tuple(
                 [
-                    Other(
+                    VisibleAgent(
                         self.agents[k],
                         names[numbers[OF_AGENTS + k]],
                         self.things(self.table(numbers, k)) if trade else (),

@@ -74,10 +74,10 @@ class Truth:
     def step(self, acts: list[int | None]) -> None:
         """Let the world and the mailbox do the same."""
         world, before = self.world, list(self.world.alive)
-        tick = world.step(acts)
+        result = world.step(acts)
         self.playing = [a or b for a, b in zip(before, world.alive, strict=True)]
         for agent, act in enumerate(acts):
-            if act is None or not before[agent] or tick.outcomes[agent] == "illegal":
+            if act is None or not before[agent] or result.outcomes[agent] == "illegal":
                 continue
             said = world.commands[act].parameters  # type: ignore[attr-defined]
             symbols = [str(said[k]) for k in ("symbol", "symbol_2", "symbol_3") if k in said]

@@ -70,8 +70,8 @@ def test_kernels_equal_the_reference(number: int) -> None:
         while any(world.alive):
             masks, before = world.masks(), list(world.alive)
             acts = [random_act(rng, mask, config.symbols, 0.5) for mask in masks[: config.agents]]
-            tick = step_both(world, reference, acts, episode)
-            joined = {a for a, note in tick.notes.items() if note.get("joined")}
+            result = step_both(world, reference, acts, episode)
+            joined = {a for a, note in result.notes.items() if note.get("joined")}
             assert joined == {a for a, now in enumerate(world.alive) if now and not before[a]}
         SEEN.update(reference.events)
 
@@ -133,8 +133,8 @@ def test_tagger_waits_for_the_runner_to_come() -> None:
         state = world.get_state()
         state["x"][:2], state["y"][:2] = [1, 2], [1, 1]
         world.set_state(state)
-        tick = world.step([3, 4, None])
-        assert list(tick.terminated) == [over, True, False]
+        result = world.step([3, 4, None])
+        assert list(result.terminated) == [over, True, False]
 
 
 def test_what_agents_are_told() -> None:

@@ -13,7 +13,7 @@ from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.form import Form, form_of
 from piase_gym.worlds.grids import words
 from piase_gym.worlds.grids.mentions import find_mentions, most_mentions
-from piase_gym.worlds.grids.words import Place, scene_text, words_of_cells
+from piase_gym.worlds.grids.words import ViewerPlace, scene_text, words_of_cells
 
 SIGNS = {
     ".": "floor",
@@ -39,7 +39,7 @@ def told(*rows: str) -> list[str]:
     cells = "".join(rows)
     y, x = divmod(cells.index("@"), len(rows[0]))
     codes = bytes(CODES["floor"] if sign == "@" else CODES[SIGNS[sign]] for sign in cells)
-    text = scene_text(found, codes, Place(x, y, 0, len(rows[0]), len(rows)))
+    text = scene_text(found, codes, ViewerPlace(x, y, 0, len(rows[0]), len(rows)))
     return text.split("\n")[2:-1]  # without what is ahead, and where the grid ends
 
 
@@ -107,7 +107,7 @@ def test_there_is_room_for_every_mention(pattern: str) -> None:
         codes = bytes(
             CODES[SIGNS[sign]] for y, row in enumerate(rows) for sign in row[y % 2 :][:width]
         )
-        shown, place = words._words(found).shown, Place(0, 0, 0, width, height)
+        shown, place = words._words(found).shown, ViewerPlace(0, 0, 0, width, height)
         out = np.zeros(9 * len(codes) + 99, np.int64)
         count = find_mentions(np.frombuffer(codes, np.uint8), shown, out, *place)
         assert 0 < count <= most_mentions(len(codes))
@@ -117,9 +117,13 @@ def test_there_is_room_for_every_mention(pattern: str) -> None:
 def test_no_cell_is_read_that_is_not_there() -> None:
     found = form(3, 3)
     with pytest.raises(ValueError, match="buffer"):
-        scene_text(found, bytes(8), Place(0, 0, 0, 3, 3))
+        scene_text(found, bytes(8), ViewerPlace(0, 0, 0, 3, 3))
     floor = [["floor"] * 3] * 3
-    for place in (Place(0, 3, 0, 3, 4), Place(3, 0, 0, 4, 3), Place(0, -1, 0, 3, 3)):
+    for place in (
+        ViewerPlace(0, 3, 0, 3, 4),
+        ViewerPlace(3, 0, 0, 4, 3),
+        ViewerPlace(0, -1, 0, 3, 3),
+    ):
         with pytest.raises(IndexError, match="is not within 3 columns and 3 rows"):
             words_of_cells(floor, found, place)
 

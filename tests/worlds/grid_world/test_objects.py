@@ -110,14 +110,14 @@ def step_both(
     world: GridWorld, reference: ReferenceGridRules, acts: list[int | None], episode: int
 ) -> StepResult:
     """Let both take a step, and compare everything that comes of it."""
-    tick, expected = world.step(acts), reference.step(acts)
+    result, expected = world.step(acts), reference.step(acts)
     case = f"{episode} {reference.t} {acts}"
-    assert list(tick.rewards) == pytest.approx(expected.rewards, abs=1e-12), case
-    assert list(tick.terminated) == expected.terminated, case
-    assert list(tick.truncated) == expected.truncated, case
-    assert [str(outcome) for outcome in tick.outcomes] == expected.outcomes, case
+    assert list(result.rewards) == pytest.approx(expected.rewards, abs=1e-12), case
+    assert list(result.terminated) == expected.terminated, case
+    assert list(result.truncated) == expected.truncated, case
+    assert [str(outcome) for outcome in result.outcomes] == expected.outcomes, case
     compare(world, reference, case)
-    return tick
+    return result
 
 
 @pytest.mark.parametrize("number", range(CASES))
@@ -155,9 +155,9 @@ def test_a_runner_is_tagged_below_a_tagger() -> None:
     state["x"][:4], state["y"][:4] = [3, 2, 3, 0], [3, 3, 3, 0]
     world.set_state(state)
     reference = ReferenceGridRules(config, state, 0)
-    tick, expected = world.step([4, 3, 4, 4]), reference.step([4, 3, 4, 4])
-    assert list(tick.rewards) == expected.rewards
-    assert list(tick.terminated) == expected.terminated == [False, False, True, False]
+    result, expected = world.step([4, 3, 4, 4]), reference.step([4, 3, 4, 4])
+    assert list(result.rewards) == expected.rewards
+    assert list(result.terminated) == expected.terminated == [False, False, True, False]
     compare(world, reference, "below")
 
 
@@ -187,11 +187,11 @@ def test_who_is_caught_first_did_what_it_did_wrong(
     world.set_state(state)
     world.set_order(order)
     assert not world.masks()[1][5]
-    tick = world.step([3, act])
-    assert str(tick.outcomes[1]) == outcome[order[0]]
+    result = world.step([3, act])
+    assert str(result.outcomes[1]) == outcome[order[0]]
     first = order[0] == 1 or outcome[0] != "failed"  # else it did not come to it
-    assert tick.rewards[1] == pytest.approx(rewards.caught + cost * first)
-    assert tick.terminated[1]
+    assert result.rewards[1] == pytest.approx(rewards.caught + cost * first)
+    assert result.terminated[1]
     assert world.result(1) == "lost"
 
 

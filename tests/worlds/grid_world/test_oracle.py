@@ -13,7 +13,7 @@ import pytest
 
 from piase_gym.worlds.grid_world.cells import FLOOR, KEY, SYMBOLS
 from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
-from piase_gym.worlds.grid_world.players.oracle import GridOracle
+from piase_gym.worlds.grid_world.players.oracle import GridWorldOracle
 from piase_gym.worlds.grid_world.rules.events import ARRIVED
 from piase_gym.worlds.grid_world.world import GridWorld
 from tests.worlds.grid_world.reference import Agent, ReferenceGridWorld
@@ -135,7 +135,7 @@ def test_certificates_are_the_least_number_of_steps(layout: str, side: int, seed
     for seed in range(seeds):
         world.reset(seed)
         world.states["heading"][0, 0] = seed % 4
-        assert GridOracle(world).certificate(0) == brute_force(world), seed
+        assert GridWorldOracle(world).certificate(0) == brute_force(world), seed
 
 
 def test_certificates_are_least_among_scattered_keys_and_doors() -> None:
@@ -150,7 +150,7 @@ def test_certificates_are_least_among_scattered_keys_and_doors() -> None:
             continue
         best = brute_force(world)
         none += best is None
-        assert GridOracle(world).certificate(0) == best, cells
+        assert GridWorldOracle(world).certificate(0) == best, cells
     assert none > 5
 
 
@@ -170,7 +170,7 @@ def test_certificates_are_least_among_scattered_keys_and_doors() -> None:
 def test_certificates_of_maps(rows: tuple[str, ...], carry: int, steps: int | None) -> None:
     world = from_map(*rows)
     world.states["carry"][0, 0] = carry
-    assert GridOracle(world).certificate(0) == brute_force(world) == steps
+    assert GridWorldOracle(world).certificate(0) == brute_force(world) == steps
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_certificates_of_maps(rows: tuple[str, ...], carry: int, steps: int | No
 )
 def test_the_best_return_is_the_best(rewards: dict[str, float], side: int) -> None:
     world = make(layout="door_key", width=side, height=side, rewards=Rewards(**rewards))
-    oracle, dear = GridOracle(world), 0
+    oracle, dear = GridWorldOracle(world), 0
     for seed in range(15):
         world.reset(seed)
         world.states["heading"][0, 0] = seed % 4
@@ -212,12 +212,12 @@ def test_the_best_return_is_the_best(rewards: dict[str, float], side: int) -> No
 def test_no_best_return_is_told_that_is_not_known(settings: dict[str, Any]) -> None:
     world = make(width=8, height=8, **settings)
     world.reset(0)
-    assert GridOracle(world).best_return(0) is None
+    assert GridWorldOracle(world).best_return(0) is None
 
 
 def test_a_dear_way_is_taken_where_there_is_no_time_for_a_cheap_one() -> None:
     rows = "k0..", "....", "##L#", "##G#"
-    plans = [GridOracle(from_map(*rows, max_steps=most)).plan(0) for most in (8, 7)]
+    plans = [GridWorldOracle(from_map(*rows, max_steps=most)).plan(0) for most in (8, 7)]
     right, left, down = 3, 2, 1
     assert plans[0] == [right, left, INTERACT, right, down, INTERACT, down, down]
     assert plans[1] == [left, INTERACT, right, down, INTERACT, down, down]
@@ -227,7 +227,7 @@ def test_a_dear_way_is_taken_where_there_is_no_time_for_a_cheap_one() -> None:
 @pytest.mark.parametrize("side", [6, 9, 16])
 def test_one_agent_wins_in_exactly_the_certified_steps(layout: str, side: int) -> None:
     world = make(layout=layout, width=side, height=side, border=side > 6)
-    oracle = GridOracle(world)
+    oracle = GridWorldOracle(world)
     for seed in range(40):
         world.reset(seed)
         certificate, plan = oracle.certificate(0), oracle.plan(0)
@@ -242,7 +242,7 @@ def test_one_agent_wins_in_exactly_the_certified_steps(layout: str, side: int) -
 
 def test_the_certificate_falls_by_one_with_every_step() -> None:
     world = make(layout="door_key", width=9, height=9, border=True, rewards=Rewards(blocked=-0.1))
-    oracle = GridOracle(world)
+    oracle = GridWorldOracle(world)
     for seed in range(10):
         world.reset(seed)
         left = oracle.certificate(0)
@@ -255,7 +255,7 @@ def test_the_certificate_falls_by_one_with_every_step() -> None:
 
 def test_without_a_way_there_is_no_plan_and_the_agent_stays() -> None:
     world = from_map("0#.", "##.", "..G")
-    oracle = GridOracle(world)
+    oracle = GridWorldOracle(world)
     assert oracle.certificate(0) is None
     assert oracle.plan(0) is None
     assert oracle.act(0) == STAY
@@ -268,7 +268,7 @@ def test_without_a_way_there_is_no_plan_and_the_agent_stays() -> None:
 def test_a_timed_out_agent_has_no_plan() -> None:
     world = make(width=9, height=9, max_steps=1, start_pos=(0, 0), goal_pos=(8, 8))
     world.reset(0)
-    oracle = GridOracle(world)
+    oracle = GridWorldOracle(world)
     assert oracle.certificate(0) == 16
     world.step([oracle.act(0)])
     assert oracle.certificate(0) is None
@@ -277,7 +277,7 @@ def test_a_timed_out_agent_has_no_plan() -> None:
 def test_the_oracle_changes_nothing_and_follows_restored_states() -> None:
     world = make(layout="door_key", width=8, height=8, agents=3, border=True)
     world.reset(5)
-    oracle, start, digest = GridOracle(world), world.get_state(), world.digest()
+    oracle, start, digest = GridWorldOracle(world), world.get_state(), world.digest()
     first = [oracle.act(a) for a in range(3)]
     assert world.digest() == digest
     for _ in range(4):
@@ -299,7 +299,7 @@ def test_teams_arrive_as_planned(layout: str, side: int, agents: int) -> None:
     world = make(layout=layout, width=side, height=side, agents=agents, border=True)
     for seed in range(12):
         world.reset(seed)
-        oracle = GridOracle(world)
+        oracle = GridWorldOracle(world)
         while any(world.alive):
             acts = [oracle.act(a) if alive else None for a, alive in enumerate(world.alive)]
             outcomes = world.step(acts).outcomes
@@ -313,13 +313,13 @@ def test_teams_open_the_door(side: int, agents: int) -> None:
     world = make(layout="door_key", width=side, height=side, agents=agents, border=True)
     for seed in range(16):
         world.reset(seed)
-        play(world, [GridOracle(world).act] * agents)
+        play(world, [GridWorldOracle(world).act] * agents)
         assert all_won(world, range(agents)), seed
 
 
 def test_a_key_is_handed_on_where_nobody_can_pass() -> None:
     world = from_map("k0#..", ".##..", "..1LG")
-    assert play(world, [GridOracle(world).act] * 2) < 25
+    assert play(world, [GridWorldOracle(world).act] * 2) < 25
     assert all_won(world, range(2))
     assert world.states["carry"][0, 1] == KEY
 
@@ -331,7 +331,7 @@ def test_the_order_of_acting_is_planned_for(layout: str, order: tuple[int, ...])
     for seed in range(6):
         world.reset(seed)
         world.set_order(order)
-        oracle = GridOracle(world)
+        oracle = GridWorldOracle(world)
         while any(world.alive):
             acts = [oracle.act(a) if alive else None for a, alive in enumerate(world.alive)]
             outcomes = world.step(acts).outcomes
@@ -345,9 +345,9 @@ def test_one_oracle_each_plays_as_one_for_all(layout: str) -> None:
     world = make(layout=layout, width=9, height=9, agents=4, border=True)
     for seed in range(5):
         world.reset(seed)
-        together = play(world, [GridOracle(world).act] * 4)
+        together = play(world, [GridWorldOracle(world).act] * 4)
         world.reset(seed)
-        assert play(world, [GridOracle(world).act for _ in range(4)]) == together
+        assert play(world, [GridWorldOracle(world).act for _ in range(4)]) == together
         assert all_won(world, range(4))
 
 
@@ -356,7 +356,7 @@ def test_agents_that_pass_each_other_need_no_more_steps_than_alone(layout: str) 
     world = make(layout=layout, width=8, height=8, agents=6, collisions="pass")
     for seed in range(10):
         world.reset(seed)
-        oracle = GridOracle(world)
+        oracle = GridWorldOracle(world)
         longest = max(oracle.certificate(a) or 0 for a in range(6))
         assert play(world, [oracle.act] * 6) == longest
         assert all_won(world, range(6))
@@ -366,7 +366,7 @@ def test_agents_that_pass_each_other_share_a_key() -> None:
     world = make(layout="door_key", width=8, height=8, agents=6, collisions="pass")
     for seed in range(10):
         world.reset(seed)
-        play(world, [GridOracle(world).act] * 6)
+        play(world, [GridWorldOracle(world).act] * 6)
         assert all_won(world, range(6)), seed
 
 
@@ -381,7 +381,7 @@ def test_it_gets_there_among_random_partners(layout: str) -> None:
     won = 0
     for seed in range(10):
         world.reset(seed)
-        oracle = GridOracle(world)
+        oracle = GridWorldOracle(world)
         play(world, [oracle.act, random_policy(seed), oracle.act, random_policy(~seed)])
         won += all_won(world, [0, 2])
     assert won >= (7 if layout == "door_key" else 10)  # a random partner may walk off with the key
@@ -390,10 +390,10 @@ def test_it_gets_there_among_random_partners(layout: str) -> None:
 def test_it_walks_around_a_partner_that_never_moves() -> None:
     rows = ("0.....", "####1#", "....#.", ".##.#.", "......", "..#..G")
     world = from_map(*rows)
-    oracle = GridOracle(world)
+    oracle = GridWorldOracle(world)
     play(world, [oracle.act, lambda agent: STAY])
     assert not all_won(world, [0])  # there is no other way
     world = from_map("#.###.#", "0..1..G", "#.###.#", "#.....#")
-    oracle = GridOracle(world)
+    oracle = GridWorldOracle(world)
     play(world, [oracle.act, lambda agent: STAY])
     assert all_won(world, [0])

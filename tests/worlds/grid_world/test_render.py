@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import piase_gym
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.drawing import Brush
+from piase_gym.worlds.drawing import Canvas
 from piase_gym.worlds.grid_world.cells import (
     FLOOR,
     GOAL,
@@ -232,8 +232,8 @@ def test_numbers_are_shown_to_tell_several_agents_apart() -> None:
 
 
 def test_a_later_object_needs_one_painter(monkeypatch: pytest.MonkeyPatch) -> None:
-    def paint_lamp(brush: Brush) -> None:
-        brush.box((0, 0), (1, 1), "#ff0000")
+    def paint_lamp(canvas: Canvas) -> None:
+        canvas.box((0, 0), (1, 1), "#ff0000")
 
     monkeypatch.setitem(tiles.PAINTERS, NEW + 2, paint_lamp)
     tiles.object_tile.cache_clear()

@@ -11,7 +11,7 @@ import pytest
 
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.grid_world.config import GridWorldConfig, Rewards
-from piase_gym.worlds.grid_world.facts import GridFacts, parse
+from piase_gym.worlds.grid_world.facts import GridWorldFacts, parse
 from piase_gym.worlds.grid_world.world import GridWorld
 from tests.worlds.grid_world.reference import ReferenceGridWorld
 
@@ -70,11 +70,11 @@ def test_kernels_equal_the_reference(case: int) -> None:
     actions = [0, 1, 2, 3, 4, 5, 5]
     for _ in range(config.max_steps):
         acts = [rng.choice(actions) for _ in range(config.agents)]
-        tick, expected = world.step(acts), reference.step(acts)
-        assert list(tick.rewards) == expected.rewards
-        assert list(tick.terminated) == expected.terminated
-        assert list(tick.truncated) == expected.truncated
-        assert [str(outcome) for outcome in tick.outcomes] == expected.outcomes
+        result, expected = world.step(acts), reference.step(acts)
+        assert list(result.rewards) == expected.rewards
+        assert list(result.terminated) == expected.terminated
+        assert list(result.truncated) == expected.truncated
+        assert [str(outcome) for outcome in result.outcomes] == expected.outcomes
         assert_same(world, reference, config.agents)
 
 
@@ -87,15 +87,15 @@ def test_the_reference_run_reaches_every_event() -> None:
         rng = random.Random(seed)
         for _ in range(config.max_steps):
             acts = [rng.choice([0, 1, 2, 3, 5])]
-            tick, expected = world.step(acts), reference.step(acts)
-            assert list(tick.rewards) == expected.rewards
-            seen |= set(tick.notes.get(0, {}).get("milestones", []))
-            if tick.ended:
+            result, expected = world.step(acts), reference.step(acts)
+            assert list(result.rewards) == expected.rewards
+            seen |= set(result.notes.get(0, {}).get("milestones", []))
+            if result.ended:
                 break
     assert seen == {"key_found", "door_opened", "goal_reached"}
 
 
-def walk(config: GridWorldConfig, seed: int, steps: int) -> list[tuple[GridWorld, GridFacts]]:
+def walk(config: GridWorldConfig, seed: int, steps: int) -> list[tuple[GridWorld, GridWorldFacts]]:
     """Return the facts of every agent along a random walk, each with the world's config."""
     world = GridWorld(config)
     world.reset(seed)
@@ -135,7 +135,7 @@ SWAPS = {
 }
 
 
-def changes_one_fact(facts: GridFacts, edited: str, config: GridWorldConfig) -> bool:
+def changes_one_fact(facts: GridWorldFacts, edited: str, config: GridWorldConfig) -> bool:
     """Check that an edited text changes one fact at most; tell whether it does."""
     try:
         other = parse(edited, config)
@@ -207,19 +207,19 @@ def test_the_reference_projects_grid(config: GridWorldConfig) -> None:
     world.reset(0)
     up, down, _, right, stay = range(5)
     assert world.facts(0).position == (0, 0)
-    tick = world.step([up])
-    assert (tick.rewards[0], str(tick.outcomes[0])) == (-1.0, "failed")
-    assert tick.outcomes[0].status == "failure"
+    result = world.step([up])
+    assert (result.rewards[0], str(result.outcomes[0])) == (-1.0, "failed")
+    assert result.outcomes[0].status == "failure"
     assert world.step([stay]).rewards[0] == -0.05
     assert world.step([right]).rewards[0] == -0.1
     for act in [right, down, down]:
-        tick = world.step([act])
-    assert tick.rewards[0] == -1.0  # the wall at (2, 2)
+        result = world.step([act])
+    assert result.rewards[0] == -1.0  # the wall at (2, 2)
     assert world.facts(0).position == (2, 1)
     for act in [right] * 7 + [down] * 6:
-        tick = world.step([act])
+        result = world.step([act])
     assert world.facts(0).position == (9, 7)
-    assert (tick.rewards[0], tick.terminated[0], world.result(0)) == (10.0, True, "won")
+    assert (result.rewards[0], result.terminated[0], world.result(0)) == (10.0, True, "won")
 
 
 def test_a_start_on_a_wall_moves_to_the_first_free_cell() -> None:

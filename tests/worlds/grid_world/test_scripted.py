@@ -104,13 +104,13 @@ def test_taggers_chase() -> None:
 
 
 def test_runners_never_step_towards_a_tagger_in_sight() -> None:
-    from piase_gym.worlds.grid_world.players.scripted import GridScript
+    from piase_gym.worlds.grid_world.players.scripted import GridWorldScript
 
     seen = 0
     for seed in range(8):
         env = piase_gym.parallel_env("GridWorld", layout="tag", agents=2, taggers=1, view="vector")
         env.reset(seed=seed)
-        script, tagger = GridScript(env.world), GridScript(env.world)
+        script, tagger = GridWorldScript(env.world), GridWorldScript(env.world)
         while env.agents:
             (x, y), (a, b) = env.facts("agent_1").position, env.facts("agent_0").position
             sight = any("agent_0" in cell for row in env.facts("agent_1").cells for cell in row)
@@ -131,11 +131,11 @@ class Blind:
 
 
 def test_a_script_reads_nothing_but_facts() -> None:
-    from piase_gym.worlds.grid_world.players.scripted import GridScript
+    from piase_gym.worlds.grid_world.players.scripted import GridWorldScript
 
     env = piase_gym.parallel_env("GridWorld", layout="door_key", view="vector")
     env.reset(seed=3)
-    script = GridScript(Blind(env.world))  # type: ignore[arg-type]
+    script = GridWorldScript(Blind(env.world))  # type: ignore[arg-type]
     while env.agents:
         infos = env.step({"agent_0": script.act(0)})[-1]
     assert infos["agent_0"]["result"] == "won"

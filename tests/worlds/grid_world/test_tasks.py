@@ -17,7 +17,7 @@ from piase_gym.worlds.grid_world import cells as codes
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.players import search as planning
 from piase_gym.worlds.grid_world.players import team
-from piase_gym.worlds.grid_world.players.oracle import GridOracle
+from piase_gym.worlds.grid_world.players.oracle import GridWorldOracle
 from piase_gym.worlds.grid_world.world import GridWorld
 from tests.worlds.grid_world.reference_objects import ReferenceGridRules
 from tests.worlds.grid_world.test_levels import Cell, grid_of, near
@@ -34,7 +34,7 @@ def shipped(name: str) -> GridWorld:
 def play(world: GridWorld, seed: int) -> tuple[list[bool], int]:
     """Let the oracle play a whole episode for all; return who has won, and the steps."""
     world.reset(seed)
-    oracle, steps = GridOracle(world), 0
+    oracle, steps = GridWorldOracle(world), 0
     while any(world.alive):
         world.step([oracle.act(a) if alive else None for a, alive in enumerate(world.alive)])
         steps += 1
@@ -92,7 +92,7 @@ def test_an_agent_alone_wins_in_the_fewest_steps(name: str) -> None:
         world.reset(seed)
         best = fewest_steps(world)
         assert best is not None
-        assert GridOracle(world).certificate(0) == best, seed
+        assert GridWorldOracle(world).certificate(0) == best, seed
         won, steps = play(world, seed)
         assert won == [True]
         assert steps >= best, seed
@@ -103,7 +103,7 @@ def test_boxes_are_pushed_where_that_is_shorter() -> None:
     world, shorter = shipped("Boxes-8x8"), 0
     for seed in range(30):
         world.reset(seed)
-        around, certificate = fewest_steps(world), GridOracle(world).certificate(0)
+        around, certificate = fewest_steps(world), GridWorldOracle(world).certificate(0)
         assert around is not None
         assert certificate is not None
         assert certificate <= around
@@ -150,7 +150,7 @@ def test_certificates_are_least_among_boxes_gates_and_hazards() -> None:
             state["cells"][place] = codes.BOX
         world.set_state(state)
         checked += 1
-        certificate, best = GridOracle(world).certificate(0), brute_force(world, 14)
+        certificate, best = GridWorldOracle(world).certificate(0), brute_force(world, 14)
         if best is not None or (certificate is not None and certificate <= 14):
             assert certificate == best, (rows, state["cells"])
             crossed += certificate != fewest_steps(world)
@@ -161,7 +161,7 @@ def test_there_is_no_certificate_for_what_depends_on_chance() -> None:
     for name in ("Drones-8x8", "Foraging-8x8-2p", "Tag-10x10-4p", "Orchard-12x12-4p"):
         world = shipped(name)
         world.reset(0)
-        assert GridOracle(world).certificate(0) is None
+        assert GridWorldOracle(world).certificate(0) is None
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_plans_that_are_cut_short_are_taken_up_again(
     world, short = GridWorld(config), 0
     for seed in range(6):
         world.reset(seed)
-        oracle = GridOracle(world)
+        oracle = GridWorldOracle(world)
         while any(world.alive):
             world.step([oracle.act(a) if alive else None for a, alive in enumerate(world.alive)])
             short += oracle.cut_short
@@ -310,7 +310,7 @@ def chased(world: GridWorld, seed: int, own: list[int]) -> int:
     """Let the oracle play some agents against random ones; return how many runners are caught."""
     draw = random.Random(seed)
     world.reset(seed)
-    oracle = GridOracle(world)
+    oracle = GridWorldOracle(world)
     while any(world.alive):
         alive = [a for a, lives in enumerate(world.alive) if lives]
         acts = {a: oracle.act(a) if a in own else draw.randrange(5) for a in alive}

@@ -13,8 +13,8 @@ from piase_gym.errors import ConfigError, TextParseError
 from piase_gym.worlds.grid_world.cells import CODES
 from piase_gym.worlds.grid_world.config import GridWorldConfig
 from piase_gym.worlds.grid_world.facts import parse
-from piase_gym.worlds.grid_world.players.oracle import GridOracle
-from piase_gym.worlds.grid_world.players.scripted import GridScript
+from piase_gym.worlds.grid_world.players.oracle import GridWorldOracle
+from piase_gym.worlds.grid_world.players.scripted import GridWorldScript
 from piase_gym.worlds.grid_world.world import GridWorld
 from tests.helpers.grammar import faults
 from tests.helpers.scripts import module_at
@@ -42,8 +42,8 @@ def world_of(**config):
 def do(world, line):
     """Read a line and do it; return what it was understood as and its outcome."""
     command = world.read(0, line)
-    tick = world.step([command])
-    return command, str(tick.outcomes[0])
+    result = world.step([command])
+    return command, str(result.outcomes[0])
 
 
 def told_things(text, frame, place, heading):
@@ -207,7 +207,7 @@ def test_the_frame_follows_a_new_config():
 
 def test_players_play_in_either_frame():
     """Oracle and script win in the frame of the agent too, in a few more steps."""
-    for player in (GridOracle, GridScript):
+    for player in (GridWorldOracle, GridWorldScript):
         steps = {}
         for frame in ("grid", "agent"):
             env = parallel_env("piase/GridWorld-DoorKey-6x6-v1", frame=frame, view="vector")
@@ -352,7 +352,7 @@ def test_the_page_of_episodes_is_fresh():
     first = pages.EPISODES[0]
     env = piase_gym.parallel_env(first.task, view="vector")
     env.reset(seed=first.seed)
-    policy, steps = GridOracle(env.world), 0
+    policy, steps = GridWorldOracle(env.world), 0
     while env.agents:
         env.step({"agent_0": policy.act(0)})
         steps += 1

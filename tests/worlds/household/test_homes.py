@@ -17,7 +17,7 @@ from piase_gym.worlds.household.levels.generator import HELD_OUT, generate
 from piase_gym.worlds.household.levels.words import OBJECTS, TASKS
 from piase_gym.worlds.household.players.oracle import HouseholdOracle
 from piase_gym.worlds.household.players.planner import find_plan
-from piase_gym.worlds.household.players.scripted import HouseholdSearch, understand
+from piase_gym.worlds.household.players.scripted import HouseholdScript, understand
 from piase_gym.worlds.household.rules.commands import perform
 from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.world import Household
@@ -69,8 +69,8 @@ def test_a_plan_that_is_made_anew_goes_on_with_the_last(task: Any) -> None:
             found = HouseholdOracle(world).plan(0)
             assert found is not None
             assert len(found) == left, (seed, found)
-            tick = world.step([found[0]])
-            assert tick.outcomes[0] == "ok"
+            result = world.step([found[0]])
+            assert result.outcomes[0] == "ok"
         assert world.result(0) == "won"
 
 
@@ -79,7 +79,7 @@ def test_every_home_can_be_won(difficulty: int) -> None:
     world = Household(HouseholdConfig(difficulty=difficulty))  # type: ignore[call-arg]
     found = 0
     for seed in range(20):
-        for player in (HouseholdOracle(world), HouseholdSearch(world)):
+        for player in (HouseholdOracle(world), HouseholdScript(world)):
             world.reset(seed)
             certificate = HouseholdOracle(world).certificate(0)
             while world.alive[0]:
@@ -164,9 +164,9 @@ def test_two_agents_cannot_take_one_thing() -> None:
     plan = HouseholdOracle(world).plan(0)
     assert plan is not None
     for command in plan[:-1]:
-        tick = world.step([command, command])
+        result = world.step([command, command])
         if command.verb == "take":
-            assert [str(outcome) for outcome in tick.outcomes] == ["ok", "failed"]
+            assert [str(outcome) for outcome in result.outcomes] == ["ok", "failed"]
             assert world.facts(1).holding == ()
             assert world.facts(1).others == (world.agents[0],)
             break

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from piase_gym.worlds.household.facts import Held, HouseholdFacts, Place
-from piase_gym.worlds.household.players.scripted import HouseholdSearch, understand
+from piase_gym.worlds.household.facts import HeldObject, HouseholdFacts, KnownReceptacle
+from piase_gym.worlds.household.players.scripted import HouseholdScript, understand
 
 
 @pytest.mark.parametrize(
@@ -34,19 +34,23 @@ def test_only_lamps_are_to_look_with() -> None:
     assert not understand("put a book in drawer.").lamp
 
 
-def place(name: str, state: str = "plain", *things: str, here: bool = False) -> Place:
+def place(name: str, state: str = "plain", *things: str, here: bool = False) -> KnownReceptacle:
     """Return a receptacle whose inside is known, unless it is closed or unseen."""
-    return Place(name, here, state, None if state in ("closed", "unseen") else things)
+    return KnownReceptacle(name, here, state, None if state in ("closed", "unseen") else things)
 
 
 CLEAN, HEAT, TWO = "put a clean mug in shelf.", "put a hot mug in shelf.", "put two mug in shelf."
 PICK, LIGHT = "put a mug in shelf.", "examine the mug with the desklamp."
-MUG = Held("mug 1", ())
+MUG = HeldObject("mug 1", ())
 
 
 def script(
-    goal: str, *places: Place, held: Held | None = None, lines: tuple[str, ...] = (), t: int = 0
-) -> HouseholdSearch:
+    goal: str,
+    *places: KnownReceptacle,
+    held: HeldObject | None = None,
+    lines: tuple[str, ...] = (),
+    t: int = 0,
+) -> HouseholdScript:
     """Return a script that sees some receptacles and may walk to them, and do some lines."""
     facts = HouseholdFacts(
         agent="agent_0",
@@ -69,10 +73,10 @@ def script(
         state_of=SimpleNamespace(t=t),
         noop="wait",
     )
-    return HouseholdSearch(world)
+    return HouseholdScript(world)
 
 
-def does(goal: str, *places: Place, **more: Any) -> str:
+def does(goal: str, *places: KnownReceptacle, **more: Any) -> str:
     """Return the line that a new script writes."""
     return str(script(goal, *places, **more).act(0))
 
@@ -125,9 +129,9 @@ SHELF, DESK = place("shelf 1"), place("desk 1", "plain", "pen 1", "mug 1")
             {"held": MUG, "lines": ("clean mug 1 with sinkbasin 1",)},
             "clean mug 1 with sinkbasin 1",
         ),
-        (CLEAN, (SHELF, place("sinkbasin 1")), {"held": Held("mug 1", ("clean",))},
+        (CLEAN, (SHELF, place("sinkbasin 1")), {"held": HeldObject("mug 1", ("clean",))},
          "go to shelf 1"),
-        (CLEAN, (SHELF, place("sinkbasin 1")), {"held": Held("mug 1", ("hot",))},
+        (CLEAN, (SHELF, place("sinkbasin 1")), {"held": HeldObject("mug 1", ("hot",))},
          "go to sinkbasin 1"),
         (LIGHT, (SHELF, place("desk 1", "plain", "desklamp 1")), {"held": MUG}, "go to desk 1"),
         (
@@ -140,25 +144,25 @@ SHELF, DESK = place("shelf 1"), place("desk 1", "plain", "pen 1", "mug 1")
         (
             PICK,
             (DESK._replace(here=True),),
-            {"held": Held("pen 1", ()), "lines": ("move pen 1 to desk 1",)},
+            {"held": HeldObject("pen 1", ()), "lines": ("move pen 1 to desk 1",)},
             "move pen 1 to desk 1",
         ),
         (
             PICK,
             (place("safe 1", "closed", here=True), DESK),
-            {"held": Held("pen 1", ()), "lines": ("open safe 1",)},
+            {"held": HeldObject("pen 1", ()), "lines": ("open safe 1",)},
             "open safe 1",
         ),
         (
             PICK,
             (place("safe 1", "closed"), place("box 1", "open"), DESK),
-            {"held": Held("pen 1", ())},
+            {"held": HeldObject("pen 1", ())},
             "go to desk 1",
         ),
     ],
 )  # fmt: skip
 def test_what_was_seen_is_used(
-    goal: str, places: tuple[Place, ...], more: dict[str, Any], line: str
+    goal: str, places: tuple[KnownReceptacle, ...], more: dict[str, Any], line: str
 ) -> None:
     assert does(goal, *places, **more) == line
 
@@ -191,7 +195,7 @@ def test_what_was_seen_is_used(
     ],
 )  # fmt: skip
 def test_what_was_not_seen_is_looked_for_where_it_is_likely(
-    goal: str, places: tuple[Place, ...], more: dict[str, Any], line: str
+    goal: str, places: tuple[KnownReceptacle, ...], more: dict[str, Any], line: str
 ) -> None:
     assert does(goal, *places, **more) == line
 
@@ -206,6 +210,6 @@ def test_the_second_thing_goes_where_the_first_one_went() -> None:
                  lines=("move mug 1 to shelf 1",))  # fmt: skip
     assert str(one.act(0)) == "move mug 1 to shelf 1"
     two = script(TWO, place("shelf 2", "plain", "mug 3"), place("shelf 1", "plain", "mug 1"), DESK,
-                 held=Held("mug 2", ()))  # fmt: skip
+                 held=HeldObject("mug 2", ()))  # fmt: skip
     one.world = two.world
     assert str(one.act(0)) == "go to shelf 1"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import piase_gym
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.household.config import HouseholdConfig
-from piase_gym.worlds.household.facts import HouseholdFacts, Place, lids, options
+from piase_gym.worlds.household.facts import HouseholdFacts, KnownReceptacle, lids, options
 from piase_gym.worlds.household.observe.text import parse, text_of
 from piase_gym.worlds.household.world import Household
 from tests.worlds.household.helpers import game_file
@@ -21,7 +21,7 @@ ALWAYS = ("go to ", "examine ", "look", "inventory", "help", "say ", "tell ")
 NAMES = st.builds("{} {}".format, st.sampled_from(["mug", "pen", "shelf"]), st.integers(0, 12))
 
 
-def facts(*places: Place) -> HouseholdFacts:
+def facts(*places: KnownReceptacle) -> HouseholdFacts:
     return HouseholdFacts(
         agent="agent_0",
         messages=(),
@@ -39,9 +39,9 @@ def facts(*places: Place) -> HouseholdFacts:
 
 def test_names_are_told_in_short() -> None:
     things = ("mug 1", "mug 3", "mug 4", "mug 5", "pen 1", "spoon 2", "old lamp", "pen 2", "pen 1")
-    here = Place("desk 1", True, "plain", things[:-1])
-    there = Place("shelf 1", False, "open", ("pen 3", "pen 2"))
-    closed = [Place(f"drawer {k}", False, "closed", None) for k in (1, 2, 4)]
+    here = KnownReceptacle("desk 1", True, "plain", things[:-1])
+    there = KnownReceptacle("shelf 1", False, "open", ("pen 3", "pen 2"))
+    closed = [KnownReceptacle(f"drawer {k}", False, "closed", None) for k in (1, 2, 4)]
     told = text_of(facts(here, *closed, there), HouseholdConfig())
     assert told.split("\n") == [
         "Task: tidy up.",
@@ -53,8 +53,8 @@ def test_names_are_told_in_short() -> None:
 
 @given(st.lists(NAMES | st.sampled_from(["old lamp", "it"]), unique=True, min_size=1))
 def test_any_names_are_read_back(names: list[str]) -> None:
-    place = Place("desk 1", True, "plain", tuple(names))
-    told = facts(place, Place("shelf 1", False, "plain", tuple(reversed(names))))
+    place = KnownReceptacle("desk 1", True, "plain", tuple(names))
+    told = facts(place, KnownReceptacle("shelf 1", False, "plain", tuple(reversed(names))))
     assert parse(text_of(told, HouseholdConfig()), HouseholdConfig()) == told
 
 

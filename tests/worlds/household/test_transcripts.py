@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from piase_gym.interfaces.base_env import BaseEnv
-from piase_gym.worlds.household.players.scripted import HouseholdSearch
+from piase_gym.worlds.household.players.scripted import HouseholdScript
 from tests.worlds.household.helpers import GAMES, TRANSCRIPTS, transcripts
 
 needs_data = pytest.mark.skipif(not TRANSCRIPTS.exists(), reason="the recorded games are not here")
@@ -51,7 +51,7 @@ def test_the_experts_win_the_given_games() -> None:
         assert done, path
         assert info["won"], path
         env.reset(seed=1)
-        searcher, done = HouseholdSearch(env.world), False
+        searcher, done = HouseholdScript(env.world), False
         while not done:
             *_, done, info = env.step(env.world.write(searcher.act(0)))
         searched += info["won"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym.worlds.household.facts import Held
+from piase_gym.worlds.household.facts import HeldObject
 from piase_gym.worlds.household.observe.text import LOOKS
 from piase_gym.worlds.household.observe.vector import HELD_CODE, name_code
 
@@ -18,7 +18,7 @@ def test_what_is_in_hand_has_its_name_and_its_looks(looks: tuple[str, ...]) -> N
     env = piase_gym.parallel_env("Household", view="vector")
     env.reset(seed=0)
     world, empty = env.world, replace(env.facts("agent_0"), holding=())
-    held = replace(empty, holding=(Held("apple 3", looks),))
+    held = replace(empty, holding=(HeldObject("apple 3", looks),))
     before, after = world.vector(empty), world.vector(held)
     (places,) = np.nonzero(before != after)
     start = places[0]

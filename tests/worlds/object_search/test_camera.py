@@ -37,7 +37,7 @@ from piase_gym.worlds.object_search.observe.camera import (
     MOST_CAMERAS,
     WIDTH,
 )
-from piase_gym.worlds.object_search.players.oracle import SearchOracle
+from piase_gym.worlds.object_search.players.oracle import ObjectSearchOracle
 
 SIDE = 11
 HALL = {"width": SIDE, "height": SIDE, "room": 32, "furniture": 0.0}
@@ -369,7 +369,7 @@ def test_the_script_finds_everything_in_pictures() -> None:
 def test_the_oracle_looks_from_elsewhere_where_a_picture_does_not_show(seed: int) -> None:
     env = search(agents=2, max_steps=100)
     env.reset(seed=seed)
-    oracle, world = SearchOracle(env.world), env.world
+    oracle, world = ObjectSearchOracle(env.world), env.world
     assert oracle.certificate(0) is None
     while any(world.alive):
         world.step([oracle.act(a) if world.alive[a] else None for a in range(2)])

@@ -183,16 +183,16 @@ def test_rewards_and_reports() -> None:
         before = bits(record["found"])
         facts = [world.facts(agent) for agent in range(4)]
         acts = [dice.integer(2 * ACTIONS) for _ in range(4)]
-        tick = world.step(acts)
+        result = world.step(acts)
         new = bits(record["found"]) - before
         assert before <= bits(record["found"])
         reports = sum(act >= ACTIONS for act in acts)
-        assert sum(tick.rewards) == pytest.approx(len(new) - 0.04 - 0.02 * reports)
+        assert sum(result.rewards) == pytest.approx(len(new) - 0.04 - 0.02 * reports)
         first = {i: min(a for a in range(4) if record["seen"][a] >> i & 1) for i in new}
         for agent, act in enumerate(acts):
             own = sum(who == agent for who in first.values())
             paid = own - 0.01 - 0.02 * (act >= ACTIONS)
-            assert tick.rewards[agent] == pytest.approx(paid)
+            assert result.rewards[agent] == pytest.approx(paid)
             letters = {letter.sender: letter.message for letter in world.facts(agent).messages}
             told = {f"agent_{b}" for b in range(4) if acts[b] >= ACTIONS and b != agent}
             assert set(letters) == told
@@ -290,10 +290,10 @@ def test_agents_enter_later_where_they_would_have_started() -> None:
     assert list(world.alive) == [True, False, True, False]
     start = world.position(1)
     for step in range(1, 5):
-        tick = world.step([12, None, 12, None] if step <= 3 else [12] * 3 + [None])
+        result = world.step([12, None, 12, None] if step <= 3 else [12] * 3 + [None])
         assert world.alive[1] == (step >= 3)
     assert world.position(1) == start
-    assert tick.rewards[3] == 0.0
+    assert result.rewards[3] == 0.0
     world.enter(3)
     assert list(world.alive) == [True] * 4
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym.worlds.object_search.observe.pieces import Pieces, teller_of
+from piase_gym.worlds.object_search.observe.pieces import TextPieces, vector_writer_of
 
 CONFIGS: list[dict[str, Any]] = [
     {"agents": 4},
@@ -45,7 +45,7 @@ def test_pieces_are_written_once_until_there_are_too_many() -> None:
         written.append(data)
         return data.decode()
 
-    pieces = Pieces(write, most=2)
+    pieces = TextPieces(write, most=2)
     assert [pieces[data] for data in (b"a", b"b", b"a")] == ["a", "b", "a"]
     assert written == [b"a", b"b"]
     assert pieces[b"c"] == "c"
@@ -57,6 +57,6 @@ def test_pieces_are_written_once_until_there_are_too_many() -> None:
 def test_copies_of_a_writer_go_by_the_config() -> None:
     env = piase_gym.parallel_env("ObjectSearch", agents=2)
     write = env.world.text_writer()
-    assert write is teller_of(env.world.config)
+    assert write is vector_writer_of(env.world.config)
     assert copy.deepcopy(write) is write
     assert pickle.loads(pickle.dumps(write)) is write

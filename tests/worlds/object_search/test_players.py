@@ -10,8 +10,8 @@ from piase_gym.core.mailbox import Message
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import Spoken
 from piase_gym.worlds.object_search.players.coverage import CoveragePlanner
-from piase_gym.worlds.object_search.players.oracle import SearchOracle
-from piase_gym.worlds.object_search.players.scripted import SearchScript
+from piase_gym.worlds.object_search.players.oracle import ObjectSearchOracle
+from piase_gym.worlds.object_search.players.scripted import ObjectSearchScript
 from piase_gym.worlds.object_search.world import ObjectSearch
 
 SEEDS = range(30)
@@ -25,7 +25,7 @@ def steps(kind: str, seed: int) -> int:
         player = CoveragePlanner(world)
         players = [player] * 4
     else:
-        players = [SearchScript(world, talks=kind == "talking") for _ in range(4)]  # type: ignore[misc]
+        players = [ObjectSearchScript(world, talks=kind == "talking") for _ in range(4)]  # type: ignore[misc]
     while any(world.alive):
         world.step([players[a].act(a) if world.alive[a] else None for a in range(4)])
     return int(world.states["t"][0])
@@ -49,7 +49,7 @@ def test_explorers_draw_reports_and_leave_alone_what_is_said_in_words() -> None:
     words = {"message": report.message}
     world.step([Command("say", words), Command("say", {"message": "I found the vase"}), None])
     assert [type(letter) for letter in world.facts(2).messages] == [Spoken, Spoken]
-    player = SearchScript(world)
+    player = ObjectSearchScript(world)
     player.act(2)
     assert player._others == {}
     world.step([reporting, None, None])
@@ -79,7 +79,7 @@ def test_no_shorter_plan_exists_than_the_oracles(seed: int) -> None:
     config = ObjectSearchConfig(agents=1, width=6, height=6, objects=2, room=3, furniture=0.3)
     world = ObjectSearch(config)
     world.reset(seed)
-    oracle = SearchOracle(world)
+    oracle = ObjectSearchOracle(world)
     wanted = oracle.certificate(0)
     assert wanted is not None
     assert wanted == _breadth_first(world)
@@ -115,7 +115,7 @@ def test_the_oracle_of_a_line_takes_the_least_steps() -> None:
     config = ObjectSearchConfig(backend="mock", line=line, agents=1, end_when_found=True)
     world = ObjectSearch(config)
     world.reset(0)
-    oracle = SearchOracle(world)
+    oracle = ObjectSearchOracle(world)
     assert oracle.certificate(0) == 5
     for _ in range(5):
         world.step([oracle.act(0)])
@@ -127,4 +127,4 @@ def test_the_oracle_stays_when_nobody_is_in_play() -> None:
     world.reset(0)
     world.step([12, 12])
     assert world.result(0) == "lost"
-    assert [SearchOracle(world).act(agent) for agent in range(2)] == [12, 12]
+    assert [ObjectSearchOracle(world).act(agent) for agent in range(2)] == [12, 12]

@@ -40,9 +40,9 @@ def make(task: str, **config: Any) -> Any:
 
 def oracle(env: Any) -> Callable[[], dict[str, Any]]:
     """Return a function that says what the scripted controllers do now."""
-    from piase_gym.worlds.physics_playground.players.oracle import PhysicsOracle
+    from piase_gym.worlds.physics_playground.players.oracle import PhysicsPlaygroundOracle
 
-    controller = PhysicsOracle(env.world)
+    controller = PhysicsPlaygroundOracle(env.world)
     names = env.world.agents
     return lambda: {name: controller.act(names.index(name)) for name in env.agents}
 

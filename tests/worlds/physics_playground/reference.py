@@ -28,7 +28,7 @@ from piase_gym.worlds.physics_playground.levels.bodies import (
     hull,
 )
 from piase_gym.worlds.physics_playground.levels.items import KINDS
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.state import PlayState
 
 AT_REST = 0.25
@@ -116,7 +116,7 @@ def _upright(pose: Pose, seconds: float) -> tuple[float, float]:
 # -- rules --------------------------------------------------------------------------------
 
 
-def inside(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> list[bool]:
+def inside(state: PlayState, reading: BodyReadings, config: PhysicsPlaygroundConfig) -> list[bool]:
     """Return which objects have their centre in the zone."""
     if not state.zone:
         return [False] * len(state.objects)
@@ -142,7 +142,7 @@ def wanted(state: PlayState, config: PhysicsPlaygroundConfig) -> list[int]:
     return [i for i, body in enumerate(state.objects) if kind in (None, body.shape)]
 
 
-def placed(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> int:
+def placed(state: PlayState, reading: BodyReadings, config: PhysicsPlaygroundConfig) -> int:
     """Return how many objects are where the task wants them."""
     if config.task == "stack":
         return tower(state, reading, config)
@@ -153,7 +153,7 @@ def placed(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) 
     return sum(zone[i] and i not in held for i in wanted(state, config))
 
 
-def tower(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> int:
+def tower(state: PlayState, reading: BodyReadings, config: PhysicsPlaygroundConfig) -> int:
     """Return how many boxes stand on each other in the highest tower that nobody holds."""
     held = {hold.object for hold in state.holds if hold is not None}
     free = [i for i in wanted(state, config) if i not in held]
@@ -167,7 +167,7 @@ def tower(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -
     return max((height(base) for base in bases), default=0)
 
 
-def _on(state: PlayState, reading: Reading, upper: int, lower: int) -> bool:
+def _on(state: PlayState, reading: BodyReadings, upper: int, lower: int) -> bool:
     """Tell whether a box rests on another."""
     a, b = reading.raw[upper][0], reading.raw[lower][0]
     ha, hb = state.objects[upper].half[2], state.objects[lower].half[2]
@@ -181,7 +181,7 @@ def _slow(velocity: Sequence[float]) -> bool:
     return vx * vx + vy * vy + vz * vz < AT_REST * AT_REST
 
 
-def togo(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> list[float]:
+def togo(state: PlayState, reading: BodyReadings, config: PhysicsPlaygroundConfig) -> list[float]:
     """Return, for each agent, how many metres its task is from its end."""
     places = [raw[0] for raw in reading.raw]
     agents = places[len(state.objects) :]
@@ -232,7 +232,7 @@ def caught(state: PlayState, touches: Sequence[Touch], config: PhysicsPlayground
 
 
 def graspable(
-    state: PlayState, reading: Reading, agent: int, config: PhysicsPlaygroundConfig
+    state: PlayState, reading: BodyReadings, agent: int, config: PhysicsPlaygroundConfig
 ) -> int | None:
     """Return the object that an agent would grip now: the nearest in front."""
     if not config.can_grip or state.holds[agent] is not None:
@@ -304,7 +304,7 @@ def polar(
 def row_of_agent(
     agent: int,
     state: PlayState,
-    reading: Reading,
+    reading: BodyReadings,
     config: PhysicsPlaygroundConfig,
     form: Layout,
     touch: Touch,
@@ -347,7 +347,7 @@ def _write_objects(
     row: list[int],
     pose: Pose,
     state: PlayState,
-    reading: Reading,
+    reading: BodyReadings,
     config: PhysicsPlaygroundConfig,
     form: Layout,
     kinds: Sequence[int],
@@ -372,7 +372,7 @@ def _write_objects(
 
 
 def _write_others(
-    row: list[int], agent: int, pose: Pose, state: PlayState, reading: Reading, form: Layout
+    row: list[int], agent: int, pose: Pose, state: PlayState, reading: BodyReadings, form: Layout
 ) -> None:
     """Write the other agents that are in play."""
     for other in range(len(state.agents)):
@@ -383,7 +383,7 @@ def _write_others(
             row[start : start + 5] = 1, away, bearing, round(100.0 * where[2]), drift
 
 
-def mask_of(state: PlayState, reading: Reading, agent: int, config: Any) -> list[int]:
+def mask_of(state: PlayState, reading: BodyReadings, agent: int, config: Any) -> list[int]:
     """Return which primitives an agent may use now."""
     if agent >= len(state.agents) or state.status[agent] != "playing":
         return [0] * 8

@@ -9,20 +9,20 @@ import pytest
 
 pytest.importorskip("pybullet")
 
-from piase_gym.worlds.physics_playground.facts import PhysicsFacts, Sighting
-from piase_gym.worlds.physics_playground.players.scripted import Eyes, Thing
+from piase_gym.worlds.physics_playground.facts import PhysicsPlaygroundFacts, Sighting
+from piase_gym.worlds.physics_playground.players.scripted import FloorView, Thing
 
 HERE = (1.0, -2.5)
 """The agent stands there and looks along y."""
 
 
-def eyes(**parts: Any) -> Eyes:
+def eyes(**parts: Any) -> FloorView:
     """Return how the script sees facts."""
-    facts = object.__new__(PhysicsFacts)
+    facts = object.__new__(PhysicsPlaygroundFacts)
     told = {"position": (100, -250), "heading": 90, "objects": (), "others": (), "goal": None}
     for name, value in {**told, "lidar": (), **parts}.items():
         object.__setattr__(facts, name, value)
-    return Eyes(facts, "rover", 2.0)
+    return FloorView(facts, "rover", 2.0)
 
 
 def at(x: float, y: float) -> Any:

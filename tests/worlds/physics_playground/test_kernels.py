@@ -16,7 +16,7 @@ from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.facts import layout_of
 from piase_gym.worlds.physics_playground.levels.generate import new_state
 from piase_gym.worlds.physics_playground.levels.items import KINDS
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.observe.sensors import SensorSet
 from piase_gym.worlds.physics_playground.rules import driving, tasks
 from piase_gym.worlds.physics_playground.rules.record import (
@@ -94,7 +94,7 @@ def invent(task: str, body: str, seed: int) -> SimpleNamespace:
     state = new_state(config, slots, seed)
     state.placed = int(dice.integers(0, 5))
     moment = SimpleNamespace(config=config, state=state, dice=dice)
-    moment.reading = Reading(places(moment))
+    moment.reading = BodyReadings(places(moment))
     hold_something(moment)
     for agent in range(config.agents):
         if dice.random() < 0.2:
@@ -238,9 +238,9 @@ def test_towers_of_every_height_are_counted() -> None:
     assert {1, 2, 3, 4} <= heights
 
 
-def fresh(reading: Reading) -> Reading:
+def fresh(reading: BodyReadings) -> BodyReadings:
     """Return a reading whose table is that of its parts as they are now."""
-    return Reading(reading.raw)
+    return BodyReadings(reading.raw)
 
 
 @pytest.mark.parametrize(

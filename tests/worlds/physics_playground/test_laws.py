@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground.actions import GRIPS
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.rules.tasks import too_heavy
 from tests.worlds.physics_playground.helpers import make
 
@@ -42,7 +42,7 @@ def put(env: Any, places: dict[int, Any]) -> None:
     raw = list(env.world.reading.raw)
     for body, place in places.items():
         raw[body] = (tuple(place), (0.0, 0.0, 0.0, 1.0), (0.0,) * 3, (0.0,) * 3)
-    env.world.sim.place(Reading(raw))
+    env.world.sim.place(BodyReadings(raw))
     env.world.arena.look()
 
 
@@ -179,7 +179,7 @@ def test_a_box_rests_on_a_slope_that_its_friction_holds_and_slides_on_a_steeper(
         (0.0,) * 3,
         (0.0,) * 3,
     )
-    env.world.sim.place(Reading(raw))
+    env.world.sim.place(BodyReadings(raw))
     wait(env, 4)
     start, t = env.world.reading.position[0].copy(), 8 / 16.0
     speed = float(np.linalg.norm(env.world.reading.velocity[0]))
@@ -252,7 +252,7 @@ def test_who_acts_first_gets_what_both_grip(order: tuple[int, int]) -> None:
     raw[0] = ((0.0, 0.0, 0.12), (0.0, 0.0, 0.0, 1.0), *still)
     raw[1] = ((-x, 0.0, 0.07), (0.0, 0.0, 0.0, 1.0), *still)
     raw[2] = ((x, 0.0, 0.07), (0.0, 0.0, 1.0, 0.0), *still)
-    env.world.sim.place(Reading(raw))
+    env.world.sim.place(BodyReadings(raw))
     wait(env)
     env.world.set_order(order)
     assert env.world.masks()[0][GRIPS]

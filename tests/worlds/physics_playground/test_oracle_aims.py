@@ -15,7 +15,7 @@ from piase_gym.worlds.physics_playground.players import oracle
 
 def oracle_of(thing: tuple[float, float], agent: tuple[float, float], zone: Any) -> Any:
     """Return an oracle of a rover that is to push a thing into a zone."""
-    found: Any = object.__new__(oracle.PhysicsOracle)
+    found: Any = object.__new__(oracle.PhysicsPlaygroundOracle)
     objects = {3: SimpleNamespace(half=(0.2, 0.2, 0.2))}
     found.world = SimpleNamespace(
         arena=SimpleNamespace(inside={3: False}, pose=lambda _: "the pose"),

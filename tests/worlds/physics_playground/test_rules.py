@@ -17,7 +17,7 @@ import piase_gym
 from piase_gym.core.commands import Command, Outcome
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.generate import CLEAR, new_state
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.rules.grips import slipped
 from piase_gym.worlds.physics_playground.state import EndReason, Hold
 from tests.worlds.physics_playground.helpers import FULL, TASKS, make, oracle
@@ -333,7 +333,7 @@ def test_a_grip_slips_where_it_is_torn_by_more_than_0_3_m(away: float) -> None:
         ((1.0, 2.0, 0.5), (0.0, 0.0, 0.0, 1.0)),
         ((1.0, 2.0 - away, 0.5), (0.0, 0.0, 0.0, 1.0)),
     )
-    reading = Reading([(*body, still, still), (*seat, still, still)])
+    reading = BodyReadings([(*body, still, still), (*seat, still, still)])
     hold = Hold(0, True, [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0], 0)
     assert slipped(hold, reading, 1) == (away > 0.3)
 

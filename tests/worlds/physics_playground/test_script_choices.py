@@ -13,8 +13,8 @@ pytest.importorskip("pybullet")
 
 from piase_gym.worlds.physics_playground.actions import GRIP, NOOP, RELEASE
 from piase_gym.worlds.physics_playground.bullet.client import SLOW_GRIP
-from piase_gym.worlds.physics_playground.facts import PhysicsFacts, Sighting
-from piase_gym.worlds.physics_playground.players.scripted import PATIENCE, PhysicsScript
+from piase_gym.worlds.physics_playground.facts import PhysicsPlaygroundFacts, Sighting
+from piase_gym.worlds.physics_playground.players.scripted import PATIENCE, PhysicsPlaygroundScript
 
 AHEAD, LEFT, RIGHT = (1.0, 0.0), (0.0, 1.0), (0.0, -1.0)
 
@@ -26,7 +26,7 @@ def seen(
     return Sighting(name, distance, bearing, height, 0, place)
 
 
-def told(*objects: Sighting, **more: Any) -> PhysicsFacts:
+def told(*objects: Sighting, **more: Any) -> PhysicsPlaygroundFacts:
     """Return the facts of an agent that faces east, away from the middle of the floor."""
     facts: dict[str, Any] = {
         "agent": "agent_0",
@@ -44,10 +44,10 @@ def told(*objects: Sighting, **more: Any) -> PhysicsFacts:
         "others": (),
         "lidar": (),
     }
-    return PhysicsFacts(**{**facts, **more})
+    return PhysicsPlaygroundFacts(**{**facts, **more})
 
 
-def player(task: str, facts: PhysicsFacts, grips: bool = True) -> PhysicsScript:
+def player(task: str, facts: PhysicsPlaygroundFacts, grips: bool = True) -> PhysicsPlaygroundScript:
     """Return a script that is told the same in every step."""
     world: Any = SimpleNamespace(
         config=SimpleNamespace(task=task, body="rover", range=3.0, zone=0.8),
@@ -55,10 +55,12 @@ def player(task: str, facts: PhysicsFacts, grips: bool = True) -> PhysicsScript:
         legal=lambda _, command: grips and command == GRIP,
         agents=tuple(f"agent_{k}" for k in range(4)),
     )
-    return PhysicsScript(world)
+    return PhysicsPlaygroundScript(world)
 
 
-def does(task: str, facts: PhysicsFacts, agent: int = 0, grips: bool = True, step: int = 1) -> Any:
+def does(
+    task: str, facts: PhysicsPlaygroundFacts, agent: int = 0, grips: bool = True, step: int = 1
+) -> Any:
     """Return what the script does in a step: how it drives, ahead and to the left, or a command."""
     script = player(task, facts, grips)
     for _ in range(step):
@@ -135,7 +137,7 @@ def test_what_lidar_meets_is_nothing_new_where_something_is_seen() -> None:
         ),
     ],
 )
-def test_who_pushes_is_behind_a_loose_thing(facts: PhysicsFacts, done: Any) -> None:
+def test_who_pushes_is_behind_a_loose_thing(facts: PhysicsPlaygroundFacts, done: Any) -> None:
     assert does("push", facts) == done
 
 
@@ -158,7 +160,9 @@ def test_who_pushes_is_behind_a_loose_thing(facts: PhysicsFacts, done: Any) -> N
         ),
     ],
 )
-def test_who_stacks_grips_a_loose_box_or_keeps_off(facts: PhysicsFacts, done: Any) -> None:
+def test_who_stacks_grips_a_loose_box_or_keeps_off(
+    facts: PhysicsPlaygroundFacts, done: Any
+) -> None:
     assert does("stack", facts) == done
 
 
@@ -196,7 +200,7 @@ def test_the_highest_box_is_the_tower() -> None:
 
 def gathering(
     distance: int, bearing: int, place: str, goal: tuple[int, int], name: str = "red ball"
-) -> PhysicsFacts:
+) -> PhysicsPlaygroundFacts:
     """Return the facts of who holds a ball."""
     return told(seen(name, distance, bearing, place=place), holding=name, goal=goal)
 
@@ -217,7 +221,7 @@ def gathering(
         (gathering(40, 0, "held in the zone", (83, 0)), RELEASE),
     ],
 )
-def test_who_gathers_fetches_and_brings(facts: PhysicsFacts, done: Any) -> None:
+def test_who_gathers_fetches_and_brings(facts: PhysicsPlaygroundFacts, done: Any) -> None:
     assert does("gather", facts) == done
 
 
@@ -275,7 +279,7 @@ HELD = seen("red crate", 60, height=15, place="held")
     ],
 )
 def test_who_carries_a_crate_grips_it_at_its_own_end(
-    facts: PhysicsFacts, agent: int, grips: bool, done: Any
+    facts: PhysicsPlaygroundFacts, agent: int, grips: bool, done: Any
 ) -> None:
     assert does("carry", facts, agent, grips) == done
 

@@ -83,7 +83,7 @@ def test_lidar_leads_around_a_wall() -> None:
 
 @pytest.mark.parametrize("task", ["push", "gather", "stack", "carry", "keep_away"])
 def test_it_reads_nothing_but_facts_and_what_is_legal(task: str) -> None:
-    from piase_gym.worlds.physics_playground.players.scripted import PhysicsScript
+    from piase_gym.worlds.physics_playground.players.scripted import PhysicsPlaygroundScript
 
     env = piase_gym.parallel_env("PhysicsPlayground", task=task, view="vector")
     env.reset(seed=3)
@@ -92,7 +92,7 @@ def test_it_reads_nothing_but_facts_and_what_is_legal(task: str) -> None:
     blind: Any = SimpleNamespace(
         facts=world.facts, legal=world.legal, agents=world.agents, config=told
     )
-    seats = [(PhysicsScript(blind), PhysicsScript(world)) for _ in world.agents]
+    seats = [(PhysicsPlaygroundScript(blind), PhysicsPlaygroundScript(world)) for _ in world.agents]
     for _ in range(60):
         if not env.agents:
             break

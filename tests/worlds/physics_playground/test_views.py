@@ -16,7 +16,7 @@ from piase_gym.errors import TextParseError
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.facts import (
     PLACES,
-    PhysicsFacts,
+    PhysicsPlaygroundFacts,
     Sighting,
     facts_of,
     layout_of,
@@ -40,7 +40,7 @@ sentences = st.text(max_size=30)
 
 
 @st.composite
-def facts(draw: Any) -> PhysicsFacts:
+def facts(draw: Any) -> PhysicsPlaygroundFacts:
     """Draw facts that could be."""
     agent = draw(st.sampled_from(NAMES))
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=6, max_size=6))
@@ -54,7 +54,7 @@ def facts(draw: Any) -> PhysicsFacts:
     met = [name for name in others if draw(st.booleans())]
     touched = [name for name in ["wall", "ramp", *things, *others] if draw(st.booleans())]
     goal = (draw(lengths), draw(turns)) if draw(st.booleans()) else None
-    return PhysicsFacts(
+    return PhysicsPlaygroundFacts(
         agent=agent,
         messages=tuple(
             Message(name, EVERYONE, draw(sentences)) for name in others if draw(st.booleans())
@@ -76,7 +76,7 @@ def facts(draw: Any) -> PhysicsFacts:
 
 @settings(max_examples=150, deadline=None)
 @given(facts())
-def test_rows_and_texts_are_read_back(entry: PhysicsFacts) -> None:
+def test_rows_and_texts_are_read_back(entry: PhysicsPlaygroundFacts) -> None:
     row = row_of(entry, FORM).tolist()
     assert facts_of(row, FORM, entry.messages, entry.hint) == entry
     text = text_of(entry, CONFIG)
@@ -86,7 +86,7 @@ def test_rows_and_texts_are_read_back(entry: PhysicsFacts) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(facts(), facts())
-def test_vectors_tell_rows_apart(one: PhysicsFacts, two: PhysicsFacts) -> None:
+def test_vectors_tell_rows_apart(one: PhysicsPlaygroundFacts, two: PhysicsPlaygroundFacts) -> None:
     rows = np.array([row_of(one, FORM), row_of(two, FORM)])
     vectors = FORM.vectors(rows)
     assert FORM.box.contains(vectors[0])
@@ -95,7 +95,9 @@ def test_vectors_tell_rows_apart(one: PhysicsFacts, two: PhysicsFacts) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(facts(), st.data())
-def test_edited_texts_are_refused_or_read_as_written(entry: PhysicsFacts, data: Any) -> None:
+def test_edited_texts_are_refused_or_read_as_written(
+    entry: PhysicsPlaygroundFacts, data: Any
+) -> None:
     text = text_of(entry, CONFIG)
     place = data.draw(st.integers(0, len(text) - 1))
     edited = text[:place] + data.draw(st.sampled_from("0123456789ab -.\n")) + text[place + 1 :]

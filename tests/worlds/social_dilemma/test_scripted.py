@@ -10,8 +10,8 @@ import pytest
 import piase_gym
 from piase_gym.agents import Percept, ScriptedAgent, make_agent
 from piase_gym.benchmarks.studies.dilemmas.measure import commons_episodes
-from piase_gym.worlds.social_dilemma.players.oracle import DilemmaOracle
-from piase_gym.worlds.social_dilemma.players.scripted import DilemmaScript, _faces_waste
+from piase_gym.worlds.social_dilemma.players.oracle import SocialDilemmaOracle
+from piase_gym.worlds.social_dilemma.players.scripted import SocialDilemmaScript, _faces_waste
 
 
 def choices(partner: str, seat: int, rounds: int = 6, **config: Any) -> list[int]:
@@ -65,8 +65,8 @@ def test_it_reads_nothing_but_facts(task: str) -> None:
     env.reset(seed=5)
     world = env.world
     blind = SimpleNamespace(facts=world.facts, config=SimpleNamespace(clean_range=5, frame="grid"))
-    honest: Any = [DilemmaScript(blind) for _ in env.agents]  # type: ignore[arg-type]
-    others = [DilemmaScript(world) for _ in env.agents]
+    honest: Any = [SocialDilemmaScript(blind) for _ in env.agents]  # type: ignore[arg-type]
+    others = [SocialDilemmaScript(world) for _ in env.agents]
     while env.agents:
         made = [script.act(number) for number, script in enumerate(honest)]
         assert made == [script.act(number) for number, script in enumerate(others)]
@@ -106,7 +106,7 @@ def test_in_a_cleanup_it_works_where_there_is_nothing_to_eat() -> None:
 def test_the_oracle_takes_turns_among_equal_optima(game: str, rounds: list[list[int]]) -> None:
     env = piase_gym.parallel_env("SocialDilemma", view="vector", game=game, rounds=4)
     env.reset(seed=0)
-    oracle, played = DilemmaOracle(env.world), []
+    oracle, played = SocialDilemmaOracle(env.world), []
     while env.agents:
         played.append([oracle.act(agent) for agent in range(len(env.agents))])
         env.step(dict(zip(env.agents, played[-1], strict=True)))
@@ -116,7 +116,7 @@ def test_the_oracle_takes_turns_among_equal_optima(game: str, rounds: list[list[
 def test_the_oracle_gets_the_most_whatever_the_coin_shows() -> None:
     env = piase_gym.parallel_env("SocialDilemma", view="vector", rounds=12, coin=True)
     env.reset(seed=0)
-    oracle, played, paid = DilemmaOracle(env.world), set(), set()
+    oracle, played, paid = SocialDilemmaOracle(env.world), set(), set()
     while env.agents:
         acts = {agent: oracle.act(number) for number, agent in enumerate(env.agents)}
         played |= {*acts.values()}

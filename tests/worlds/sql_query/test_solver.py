@@ -12,7 +12,7 @@ from piase_gym.worlds.sql_query import actions
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.facts import Answer, SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
-from piase_gym.worlds.sql_query.players.scripted import SqlQuerySolver, solve
+from piase_gym.worlds.sql_query.players.scripted import SqlQueryScript, solve
 from piase_gym.worlds.sql_query.world import SqlQuery
 
 
@@ -242,11 +242,11 @@ def test_tables_whose_columns_are_unknown_are_not_asked() -> None:
     assert solve("Count the clubs.", ()) == "SHOW TABLES"
 
 
-def hidden(**config: Any) -> tuple[SqlQuery, SqlQuerySolver]:
+def hidden(**config: Any) -> tuple[SqlQuery, SqlQueryScript]:
     """Return a world whose schema is to be found out, and the script."""
     world = SqlQuery(SqlQueryConfig(discover=True, kinds=("without",), tables=3, **config))
     world.reset(3)
-    return world, SqlQuerySolver(world)
+    return world, SqlQueryScript(world)
 
 
 def test_a_hidden_schema_is_looked_at_from_the_table_that_is_asked_for() -> None:
@@ -285,12 +285,12 @@ class Failing(SqlQuery):
 def test_a_query_that_fails_is_not_submitted() -> None:
     world = Failing(SqlQueryConfig())
     world.reset(3)
-    world.step([SqlQuerySolver(world).act(0)])
-    assert SqlQuerySolver(world).act(0) == actions.SKIP
+    world.step([SqlQueryScript(world).act(0)])
+    assert SqlQueryScript(world).act(0) == actions.SKIP
 
 
 def test_an_answer_to_another_query_is_not_submitted() -> None:
     world = SqlQuery(SqlQueryConfig())
     world.reset(3)
     world.step([Command("query", {"sql": "SELECT 1"})])
-    assert SqlQuerySolver(world).act(0) == Command("query", {"sql": world.setting.task.gold})
+    assert SqlQueryScript(world).act(0) == Command("query", {"sql": world.setting.task.gold})

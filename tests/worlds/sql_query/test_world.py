@@ -28,7 +28,7 @@ from piase_gym.worlds.sql_query.observe import vector
 from piase_gym.worlds.sql_query.observe.text import longest_text, parse, text_of
 from piase_gym.worlds.sql_query.observe.vector import vector_box, vector_of
 from piase_gym.worlds.sql_query.players.oracle import SqlQueryOracle
-from piase_gym.worlds.sql_query.players.scripted import SqlQuerySolver, solve
+from piase_gym.worlds.sql_query.players.scripted import SqlQueryScript, solve
 from piase_gym.worlds.sql_query.rules.engine import REASONS
 from piase_gym.worlds.sql_query.rules.judge import changes
 from piase_gym.worlds.sql_query.rules.score import score
@@ -45,8 +45,8 @@ def world_of(**config: Any) -> SqlQuery:
 def play(world: SqlQuery, *lines: str) -> Any:
     """Let the first agent write some lines; return the last step."""
     for line in lines:
-        tick = world.step([world.read(0, line), *[None] * (len(world.agents) - 1)])  # type: ignore[list-item]
-    return tick
+        result = world.step([world.read(0, line), *[None] * (len(world.agents) - 1)])  # type: ignore[list-item]
+    return result
 
 
 def test_a_submitted_answer_is_worth_its_score() -> None:
@@ -134,9 +134,9 @@ def test_failures_are_typed_and_priced() -> None:
         ("SELECT " + "1" * 1000, "too_long", None, -0.625),
         ("wait", "ok", None, -0.125),
     ):
-        tick = play(world, line)
-        assert (tick.outcomes[0], tick.notes[0].get("error")) == (outcome, error), line
-        assert tick.rewards == [reward], line
+        result = play(world, line)
+        assert (result.outcomes[0], result.notes[0].get("error")) == (outcome, error), line
+        assert result.rewards == [reward], line
 
 
 def test_what_an_agent_is_told_is_told_once() -> None:
@@ -217,8 +217,8 @@ def test_a_schema_can_be_found_out() -> None:
     assert [table.name for table in world.facts(0).tables] == [table.name for table in schema]
     assert all(not table.columns for table in world.facts(0).tables)
     few = int(world.masks()[0].sum())
-    tick = play(world, f"DESC {name};")
-    assert tick.outcomes == ["ok"]
+    result = play(world, f"DESC {name};")
+    assert result.outcomes == ["ok"]
     assert world.facts(0).tables[1] == schema[1]
     assert world.facts(0).tables[0].columns == ()
     assert int(world.masks()[0].sum()) > few
@@ -333,21 +333,21 @@ def test_lines_are_read_as_people_write_them() -> None:
 def test_agents_share_the_question_and_not_their_results() -> None:
     world = world_of(agents=3)
     gold = world.setting.task.gold
-    tick = world.step([world.read(0, gold), world.read(1, "SELECT 1"), world.read(2, "skip")])  # type: ignore[list-item]
-    assert tick.terminated == [False, False, True]
-    assert "gold" not in tick.notes[2]  # the others go on
+    result = world.step([world.read(0, gold), world.read(1, "SELECT 1"), world.read(2, "skip")])  # type: ignore[list-item]
+    assert result.terminated == [False, False, True]
+    assert "gold" not in result.notes[2]  # the others go on
     answers = [world.facts(agent).answer for agent in range(3)]
     assert [a and a.rows for a in answers[1:]] == [(("1",),), None]
-    tick = world.step([world.read(0, "submit"), world.read(1, "SELECT 2"), None])  # type: ignore[list-item]
-    assert tick.rewards == [1.0, 1.0, 0.0]
-    assert tick.outcomes[:2] == ["ok", "failed"]
-    assert [tick.notes[agent]["gold"] for agent in range(2)] == [gold, gold]
+    result = world.step([world.read(0, "submit"), world.read(1, "SELECT 2"), None])  # type: ignore[list-item]
+    assert result.rewards == [1.0, 1.0, 0.0]
+    assert result.outcomes[:2] == ["ok", "failed"]
+    assert [result.notes[agent]["gold"] for agent in range(2)] == [gold, gold]
     assert [str(world.result(agent)) for agent in range(3)] == ["won", "won", "lost"]
     world.reset(3)
     world.set_order([1, 0, 2])
-    tick = world.step([world.read(0, gold), world.read(1, "submit"), None])  # type: ignore[list-item]
-    assert tick.rewards == [0.0, 0.0, 0.0]
-    assert tick.outcomes[:2] == ["failed", "ok"]
+    result = world.step([world.read(0, gold), world.read(1, "submit"), None])  # type: ignore[list-item]
+    assert result.rewards == [0.0, 0.0, 0.0]
+    assert result.outcomes[:2] == ["failed", "ok"]
 
 
 def test_agents_that_write_change_one_database() -> None:
@@ -358,12 +358,12 @@ def test_agents_that_write_change_one_database() -> None:
     count = world.read(1, f"SELECT count(*) FROM {table}")
     world.step([one, count])  # type: ignore[list-item]
     assert play(world, "wait").terminated == [False, False]
-    tick = world.step([None, world.read(1, "submit")])  # type: ignore[list-item]
-    assert tick.rewards == [1.0, 1.0] or world._judge(world._results[1]) == 1.0
+    result = world.step([None, world.read(1, "submit")])  # type: ignore[list-item]
+    assert result.rewards == [1.0, 1.0] or world._judge(world._results[1]) == 1.0
     world.reset(3)
     play(world, gold)
-    tick = world.step([None, world.read(1, "submit")])  # type: ignore[list-item]
-    assert tick.rewards == [1.0, 1.0]  # who has asked nothing submits the database, too
+    result = world.step([None, world.read(1, "submit")])  # type: ignore[list-item]
+    assert result.rewards == [1.0, 1.0]  # who has asked nothing submits the database, too
 
 
 def test_what_is_said_is_heard_a_turn_later() -> None:
@@ -584,7 +584,7 @@ def test_the_oracle_wins_and_the_solver_mostly(config: dict[str, Any]) -> None:
     world = SqlQuery(SqlQueryConfig(**config))
     solved = 0
     for seed in range(60):
-        for player in (SqlQueryOracle(world), SqlQuerySolver(world)):
+        for player in (SqlQueryOracle(world), SqlQueryScript(world)):
             world.reset(seed)
             certificate = SqlQueryOracle(world).certificate(0)
             while world.alive[0]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.envs.parallel import WorldParallelEnv
-from piase_gym.worlds.text_room.facts import PastRoom, PastThing, Way
+from piase_gym.worlds.text_room.facts import KnownExit, PastRoom, PastThing
 from piase_gym.worlds.text_room.observe.recall import past_of, remembered_names
 from tests.worlds.text_room.helpers import make, say, story
 
@@ -11,7 +11,7 @@ TEAM = {
     "agent_setup": [{"agent_id": name, "start_room": "hall"} for name in ("ann", "ben")],
     "win_conditions": [{"type": "item_in_room", "item_name": "gem", "room": "den"}],
 }
-EAST, WEST = Way("east", "", "den"), Way("west", "", "hall")
+EAST, WEST = KnownExit("east", "", "den"), KnownExit("west", "", "hall")
 
 
 def past(env: WorldParallelEnv, agent: int = 0) -> tuple[PastRoom, ...]:

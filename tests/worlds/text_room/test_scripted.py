@@ -11,7 +11,7 @@ import piase_gym
 from piase_gym.agents import Percept, make_agent
 from piase_gym.core.commands import Command
 from piase_gym.worlds.text_room.levels.ids import QUESTS
-from piase_gym.worlds.text_room.players.scripted import TextRoomSearch
+from piase_gym.worlds.text_room.players.scripted import TextRoomScript
 
 
 def played(name: str, seed: int, **config: Any) -> tuple[list[str], bool]:
@@ -19,7 +19,7 @@ def played(name: str, seed: int, **config: Any) -> tuple[list[str], bool]:
     env = piase_gym.parallel_env(name, view="vector", **config)
     env.reset(seed=seed)
     (agent,) = env.agents
-    player, lines, infos = TextRoomSearch(env.world), [], {}
+    player, lines, infos = TextRoomScript(env.world), [], {}
     while env.agents:
         command = player.act(0)
         lines.append(env.world.write(command))
@@ -54,7 +54,7 @@ def test_a_lock_is_tried_again_only_with_something_new_in_hand() -> None:
     for seed in range(8):
         env = piase_gym.parallel_env("TextRoom", view="vector", **QUESTS["Hard"])
         env.reset(seed=seed)
-        player = TextRoomSearch(env.world)
+        player = TextRoomScript(env.world)
         tried: dict[str, set[str]] = {}
         while env.agents:
             held = {thing.name for thing in env.world.facts(0).inventory}
@@ -72,7 +72,7 @@ def test_it_is_blind_to_what_its_agent_cannot_know() -> None:
     for seed in range(12):
         env = piase_gym.parallel_env("TextRoom", view="vector", **QUESTS["Medium"])
         env.reset(seed=seed)
-        player, other = TextRoomSearch(env.world), TextRoomSearch(env.world.twin(0))
+        player, other = TextRoomScript(env.world), TextRoomScript(env.world.twin(0))
         assert player.world.facts(0) == other.world.facts(0)
         while player.world.alive[0] and player.world.facts(0) == other.world.facts(0):
             command = player.act(0)
@@ -87,7 +87,7 @@ def test_what_is_refused_is_not_tried_for_ever() -> None:
     """The document that the goal names cannot be had: the script goes on to other things."""
     env = piase_gym.parallel_env("lost_key", view="vector")
     env.reset(seed=0)
-    player, lines = TextRoomSearch(env.world), []
+    player, lines = TextRoomScript(env.world), []
     while env.agents and len(lines) < 40:
         command = player.act(0)
         lines.append(env.world.write(command))
@@ -119,7 +119,7 @@ def test_an_idle_script_waits_and_begins_anew() -> None:
     """At the gate of stone it cannot know what to do alone, and still acts until the end."""
     env = piase_gym.parallel_env("stone_gate", view="vector", partners={"bela": "noop"})
     env.reset(seed=0)
-    player, verbs = TextRoomSearch(env.world), []
+    player, verbs = TextRoomScript(env.world), []
     while env.agents:
         command = player.act(0)
         verbs.append(command.verb)

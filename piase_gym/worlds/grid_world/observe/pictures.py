@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from piase_gym.worlds.grid_world.cells import NAMES, OPAQUE, SYMBOLS
 from piase_gym.worlds.grid_world.observe.tiles import object_tile, piece_tile
 from piase_gym.worlds.grid_world.rules.events import IN_PLAY
-from piase_gym.worlds.grids.figures import ARROWS, NUMBERED_TILE, Piece, default_tile, picture
+from piase_gym.worlds.grids.figures import ARROWS, NUMBERED_TILE, AgentFigure, default_tile, picture
 from piase_gym.worlds.grids.words import COMPASS
 from piase_gym.worlds.texts.wording import article
 
@@ -173,7 +173,7 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     gone = {(agent.x, agent.y): agent for agent in done}.values()  # one per cell
     pieces = []
     for a in (*gone, *scene.present) if size >= 1 else ():
-        tile_of = piece_tile(Piece(a.number, a.heading, a.carrying, numbered), size)
+        tile_of = piece_tile(AgentFigure(a.number, a.heading, a.carrying, numbered), size)
         pieces.append((a.x, a.y, tile_of if a.alive else pale(tile_of)))
     return picture(scene.cells, pieces, size, object_tile, scene.lit)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from piase_gym.core.surroundings import GROUND, Surroundings, Thing, surroundings_by_name
 from piase_gym.worlds.grid_world.cells import HEADINGS
-from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.facts import GridWorldFacts
 from piase_gym.worlds.grids.codes import on_map
 from piase_gym.worlds.grids.nouns import YOU
 
@@ -15,7 +15,7 @@ TURNS = {"away": 0, "right": 1, "you": 2, "left": 3}
 """Quarter turns from the viewer's heading to that of another agent, as a window names them."""
 
 
-def surroundings(facts: GridFacts, agents: Sequence[str]) -> Surroundings:
+def surroundings(facts: GridWorldFacts, agents: Sequence[str]) -> Surroundings:
     """Return position, heading, what is in sight and carried (pure).
 
     Every object and agent has its ``position`` [x, y] on the map, (0, 0) at the top left; agents
@@ -33,7 +33,7 @@ def surroundings(facts: GridFacts, agents: Sequence[str]) -> Surroundings:
     )
 
 
-def _things(facts: GridFacts, agents: Sequence[str]) -> Iterator[Thing]:
+def _things(facts: GridWorldFacts, agents: Sequence[str]) -> Iterator[Thing]:
     """Yield what is in sight, row by row from the top of the view."""
     window = any(YOU in row for row in facts.cells)
     size = len(facts.cells), len(facts.cells[0])

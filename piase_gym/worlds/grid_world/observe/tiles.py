@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from piase_gym.worlds.drawing import GRID, INK, PAPER, SCALE, Brush
+from piase_gym.worlds.drawing import GRID, INK, PAPER, SCALE, Canvas
 from piase_gym.worlds.grid_world.cells import CELLS, SYMBOLS
 from piase_gym.worlds.grid_world.observe import painters
-from piase_gym.worlds.grids.figures import Piece, kept, paint_piece
+from piase_gym.worlds.grids.figures import AgentFigure, kept, paint_piece
 
 PAINTERS: Final = {
     kind.code: getattr(painters, kind.painter)
@@ -25,33 +25,33 @@ PAINTERS: Final = {
 """How each object is painted, on top of the floor."""
 
 
-def paint_unknown(code: int, brush: Brush) -> None:
+def paint_unknown(code: int, canvas: Canvas) -> None:
     """A grey tile with the symbol, or else the code, of an object that has no painter."""
-    brush.box((0.06, 0.06), (0.94, 0.94), "#a3a9b2", 0.12)
-    brush.box((0.09, 0.09), (0.91, 0.91), "#c5c9cf", 0.1)
+    canvas.box((0.06, 0.06), (0.94, 0.94), "#a3a9b2", 0.12)
+    canvas.box((0.09, 0.09), (0.91, 0.91), "#c5c9cf", 0.1)
     symbol = SYMBOLS.get(code, str(code))
-    brush.text((0.5, 0.5), 0.55 if len(symbol) == 1 else 0.42, symbol, INK)
+    canvas.text((0.5, 0.5), 0.55 if len(symbol) == 1 else 0.42, symbol, INK)
 
 
-def paint_object(code: int, brush: Brush) -> None:
+def paint_object(code: int, canvas: Canvas) -> None:
     """Paint the object with a code."""
-    PAINTERS.get(code, functools.partial(paint_unknown, code))(brush)
+    PAINTERS.get(code, functools.partial(paint_unknown, code))(canvas)
 
 
 @functools.lru_cache(maxsize=256)
 def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is cached."""
     image = Image.new("RGBA", (tile * SCALE, tile * SCALE), GRID)
-    brush = Brush(image, 0, 0, tile * SCALE)
-    line = (0.25 if brush.tiny else 0.5) / tile
-    brush.box((line, line), (1 - line, 1 - line), PAPER)
-    paint_object(code, brush)
+    canvas = Canvas(image, 0, 0, tile * SCALE)
+    line = (0.25 if canvas.tiny else 0.5) / tile
+    canvas.box((line, line), (1 - line, 1 - line), PAPER)
+    paint_object(code, canvas)
     return kept(image.reduce(SCALE).convert("RGB"))
 
 
 @functools.lru_cache(maxsize=512)
-def piece_tile(piece: Piece, tile: int) -> NDArray[np.uint8]:
+def piece_tile(piece: AgentFigure, tile: int) -> NDArray[np.uint8]:
     """Return the picture of an agent, shape (tile, tile, 4), clear around it; read-only."""
     image = Image.new("RGBA", (tile * SCALE, tile * SCALE))
-    paint_piece(piece, Brush(image, 0, 0, tile * SCALE), paint_object)
+    paint_piece(piece, Canvas(image, 0, 0, tile * SCALE), paint_object)
     return kept(image.reduce(SCALE))

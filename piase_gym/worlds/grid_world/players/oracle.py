@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import Final
 
 from piase_gym.worlds.grid_world.cells import FRUIT, MOVER
-from piase_gym.worlds.grid_world.players.search import Track, cheapest
-from piase_gym.worlds.grid_world.players.stepwise import Improviser
+from piase_gym.worlds.grid_world.players.search import TimedPlan, cheapest
+from piase_gym.worlds.grid_world.players.stepwise import StepwisePlayer
 from piase_gym.worlds.grid_world.players.successors import INTERACT, MOVE_OF, STAY, Successors
 from piase_gym.worlds.grid_world.players.team import Scene, Team, lone, look
 from piase_gym.worlds.grid_world.world import GridWorld
@@ -23,7 +23,7 @@ DISTRUST: Final = 8
 LOOK_AHEAD: Final = 3
 
 
-class GridOracle:
+class GridWorldOracle:
     """Plays GridWorld with the whole state in view.
 
     Alone, an agent arrives with the highest possible return, in which facing a door by bumping into
@@ -41,7 +41,7 @@ class GridOracle:
     def __init__(self, world: GridWorld) -> None:
         self.world = world
         self._rules = Successors(world)
-        self._improviser = Improviser(self._rules)
+        self._stepwise = StepwisePlayer(self._rules)
         self._scene: Scene | None = None
         self._team: Team | None = None
         self._asked: set[int] = set()
@@ -54,8 +54,8 @@ class GridOracle:
 
         They need not be the best plans there are, nor lead to a goal.
         """
-        if self._improviser.needed():
-            return self._improviser.cut_short
+        if self._stepwise.needed():
+            return self._stepwise.cut_short
         return self._team is not None and self._team.budget.spent
 
     def plan(self, agent: int) -> list[int] | None:
@@ -99,7 +99,7 @@ class GridOracle:
         if not scene.alive[agent]:
             return 0.0
         turning = config.frame == "agent"
-        if self._improviser.needed() or turning or config.energy or FRUIT in scene.ground.cells:
+        if self._stepwise.needed() or turning or config.energy or FRUIT in scene.ground.cells:
             return None
         track = lone(scene, agent)
         if track is None or not track.least or len(track.actions) > scene.left:
@@ -109,7 +109,7 @@ class GridOracle:
         best = self._worth(track)
         return best if mildest <= 0 and r.move < 0 and best >= scene.left * mildest else None
 
-    def _worth(self, track: Track) -> float:
+    def _worth(self, track: TimedPlan) -> float:
         """Return the return of a plan that arrives."""
         rewards = self.world.config.rewards
         found = rewards.goal  # in place of the last move's
@@ -130,8 +130,8 @@ class GridOracle:
 
     def _act(self, agent: int) -> int:
         """Return the action in the frame of the grid."""
-        if self._improviser.needed():
-            return self._improviser.act(agent)
+        if self._stepwise.needed():
+            return self._stepwise.act(agent)
         team = self._follow(look(self._rules))
         if agent in team.strays:  # it asks, so it follows
             self._distrust.pop(agent, None)

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 
 from piase_gym.worlds.grid_world import cells as kinds
-from piase_gym.worlds.grid_world.facts import GridFacts
+from piase_gym.worlds.grid_world.facts import GridWorldFacts
 from piase_gym.worlds.grid_world.players.successors import INTERACT, STAY, Successors
 from piase_gym.worlds.grid_world.world import GridWorld
 from piase_gym.worlds.grids.codes import on_map
@@ -35,7 +35,7 @@ BUMP: Final = 10
 """What walking against something costs in moves, as in the reward table."""
 
 
-class GridScript:
+class GridWorldScript:
     """Plays one agent of GridWorld from its facts.
 
     Args:
@@ -58,7 +58,7 @@ class GridScript:
         heading = kinds.HEADINGS.index(facts.heading)
         return move_in_frame(self._act(facts), self.world.config.frame, heading)
 
-    def _act(self, facts: GridFacts) -> int:
+    def _act(self, facts: GridWorldFacts) -> int:
         """Return the next action in the frame of the grid."""
         self._look(facts)
         if facts.status is not None and facts.status.role == "runner":
@@ -69,7 +69,7 @@ class GridScript:
                 return self._note(facts, self._patiently(facts, action))
         return STAY
 
-    def _look(self, facts: GridFacts) -> None:
+    def _look(self, facts: GridWorldFacts) -> None:
         """Draw what is in sight into the map."""
         meeting = facts.status is not None and facts.status.food > 0
         self._others = {c: name for c, name in self._others.items() if meeting and name != "drone"}
@@ -92,14 +92,14 @@ class GridScript:
                 else:
                     self._map[cell] = name
 
-    def _place(self, facts: GridFacts, row: int, column: int) -> Cell:
+    def _place(self, facts: GridWorldFacts, row: int, column: int) -> Cell:
         """Return the cell of the grid that a cell of the view shows."""
         if self.world.config.observe == "grid":
             return column, row
         size = len(facts.cells), len(facts.cells[0])
         return on_map(size, (row, column), facts.position, facts.heading)
 
-    def _wishes(self, facts: GridFacts) -> list[set[Cell]]:
+    def _wishes(self, facts: GridWorldFacts) -> list[set[Cell]]:
         """Return the cells to go to or act upon, the most wanted first."""
         known: dict[str, set[Cell]] = {}
         for cell, name in self._map.items():
@@ -121,7 +121,7 @@ class GridScript:
         meet = {min(heavy)} if heavy else set()  # so all that know the same food go to the same one
         return [*wishes, edge, switches, meet, fruit, keys]
 
-    def _runners(self, facts: GridFacts) -> set[Cell]:
+    def _runners(self, facts: GridWorldFacts) -> set[Cell]:
         """Return where runners are, for a tagger."""
         if facts.status is None or facts.status.role != "tagger":
             return set()
@@ -135,7 +135,7 @@ class GridScript:
         config = self.world.config
         return config.names()[: config.num_taggers]
 
-    def _flee(self, facts: GridFacts) -> int:
+    def _flee(self, facts: GridWorldFacts) -> int:
         """Return the move that leads furthest from all taggers in sight, or stay."""
         taggers = [cell for cell, name in self._others.items() if name in self._taggers()]
         x, y = facts.position
@@ -158,7 +158,7 @@ class GridScript:
         least = min((self._turned.get(cell, 0) for cell in switches), default=0)
         return {cell for cell in switches if self._turned.get(cell, 0) == least}
 
-    def _note(self, facts: GridFacts, action: int) -> int:
+    def _note(self, facts: GridWorldFacts, action: int) -> int:
         """Note which switch an action turns; return the action."""
         dx, dy = MOVES[facts.heading]
         ahead = facts.position[0] + dx, facts.position[1] + dy
@@ -167,7 +167,7 @@ class GridScript:
             self._map = {cell: FLIPPED.get(name, name) for cell, name in self._map.items()}
         return action
 
-    def _edge(self, facts: GridFacts) -> set[Cell]:
+    def _edge(self, facts: GridWorldFacts) -> set[Cell]:
         """Return unknown cells next to free ones."""
         width, height = facts.size
         return {
@@ -178,7 +178,7 @@ class GridScript:
             if 0 <= x + dx < width and 0 <= y + dy < height and (x + dx, y + dy) not in self._map
         }
 
-    def _towards(self, facts: GridFacts, wanted: set[Cell]) -> int | None:
+    def _towards(self, facts: GridWorldFacts, wanted: set[Cell]) -> int | None:
         """Return the first action of a cheapest way to one of some cells, or None without one.
 
         The last action is a step onto the cell, or an interaction with what stands there.
@@ -209,7 +209,7 @@ class GridScript:
                     heapq.heappush(queue, (cost + BUMP, cell, name, action))
         return None
 
-    def _walks(self, facts: GridFacts, wanted: set[Cell]) -> list[list[int]]:
+    def _walks(self, facts: GridWorldFacts, wanted: set[Cell]) -> list[list[int]]:
         """Return where moves lead on the map as far as it is known; wanted cells can be entered.
 
         Others are in the way, and boxes stay where they are.
@@ -233,7 +233,7 @@ class GridScript:
         """Return whether a cell can be walked on, as far as is known."""
         return self._map.get(cell) in FREE and cell not in self._others
 
-    def _patiently(self, facts: GridFacts, action: int) -> int:
+    def _patiently(self, facts: GridWorldFacts, action: int) -> int:
         """Wait a step now and then next to others, so that two agents do not keep dodging."""
         x, y = facts.position
         crowded = any(abs(x - a) + abs(y - b) == 1 for a, b in self._others)

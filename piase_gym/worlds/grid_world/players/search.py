@@ -76,7 +76,7 @@ Slot = tuple[int, int, int]
 _ALWAYS: Final[tuple[Slot, ...]] = ((0, NEVER, NEVER),)
 
 
-class Fees(NamedTuple):
+class ActionCosts(NamedTuple):
     """What each action costs an agent alone, as whole numbers; a move is never free."""
 
     move: int = 1
@@ -84,23 +84,23 @@ class Fees(NamedTuple):
     interact: int = 1
 
 
-STEPS: Final = Fees()
+STEPS: Final = ActionCosts()
 """Every action costs a step."""
 MOST: Final = 100_000
 """The largest fee, so that the cost of any plan stays far below `NEVER`."""
 
 
 @functools.lru_cache(maxsize=64)
-def fees_of(move: float, blocked: float, interact: float) -> Fees:
+def fees_of(move: float, blocked: float, interact: float) -> ActionCosts:
     """Return what actions cost under these rewards, or `STEPS` if one of them is not a cost."""
     costs = -move, -blocked, -interact
     if min(costs) < 0 or move == 0:
         return STEPS
-    return Fees(*(max(1, round(cost / max(costs) * MOST)) for cost in costs))
+    return ActionCosts(*(max(1, round(cost / max(costs) * MOST)) for cost in costs))
 
 
 @dataclass(frozen=True)
-class Walker:
+class AgentPose:
     """Where an agent stands, where it faces and what it carries."""
 
     place: int
@@ -125,7 +125,7 @@ class Budget:
 
 
 @dataclass
-class Track:
+class TimedPlan:
     """A plan, step by step: `places[t]` is where the agent is before `actions[t]`."""
 
     actions: list[int]
@@ -142,7 +142,7 @@ class Track:
 
 
 @dataclass
-class Traffic:
+class Reservations:
     """Who is where and when, as far as one agent must take it into account."""
 
     busy: dict[int, dict[int, int]] = field(default_factory=dict)
@@ -216,10 +216,10 @@ class _Search:
         self,
         rules: Successors,
         ground: Ground,
-        me: Walker,
-        traffic: Traffic,
+        me: AgentPose,
+        traffic: Reservations,
         rule: int,
-        fees: Fees = STEPS,
+        fees: ActionCosts = STEPS,
     ) -> None:
         self.area, self.steps, self.rule = len(ground.cells), ground.steps, rule
         self.rules, self.ground, self.fees = rules, ground, fees
@@ -262,7 +262,7 @@ class _Search:
         level, place = divmod(rest, self.area)
         return level, place, slot, heading
 
-    def run(self, budget: Budget | None) -> Track | None:
+    def run(self, budget: Budget | None) -> TimedPlan | None:
         """Return the way that arrives first, or the best one so far when the budget is spent."""
         most = NEVER if budget is None else budget.left // 2
         expanded, nearest = 0, (NEVER, NEVER, 0)
@@ -285,7 +285,7 @@ class _Search:
                 return self.cut(nearest[2] if expanded else state)
         return self.track(state)
 
-    def cut(self, state: int) -> Track:
+    def cut(self, state: int) -> TimedPlan:
         """Return the way to a state at which the search was cut short."""
         track = self.track(state)
         track.arrives, track.least, track.cut = False, False, True
@@ -351,7 +351,7 @@ class _Search:
             return -1
         return self.map_number(then, after.carries[4 + way])
 
-    def track(self, state: int) -> Track:
+    def track(self, state: int) -> TimedPlan:
         """Return the way that led to a state."""
         states = []
         while state >= 0:
@@ -359,12 +359,12 @@ class _Search:
             state = self.came[state]
         states.reverse()
         cost = self.time[states[-1]]
-        track = Track([], [self.split(states[0])[1]], least=not self.capped, cost=cost)
+        track = TimedPlan([], [self.split(states[0])[1]], least=not self.capped, cost=cost)
         for old, new in pairwise(states):
             self.extend(track, old, new)
         return track
 
-    def extend(self, track: Track, old: int, new: int) -> None:
+    def extend(self, track: TimedPlan, old: int, new: int) -> None:
         """Add what leads from one state to the next: waiting, then one action."""
         level, place, _, _ = self.split(old)
         after, to, _, heading = self.split(new)
@@ -381,18 +381,18 @@ class _Search:
         track.places += [*[place] * waits, to]
 
 
-_FREE = Traffic()
+_FREE = Reservations()
 
 
 def search(
     rules: Successors,
     ground: Ground,
-    me: Walker,
-    traffic: Traffic = _FREE,
+    me: AgentPose,
+    traffic: Reservations = _FREE,
     rule: int = ONE_KEY,
-    fees: Fees = STEPS,
+    fees: ActionCosts = STEPS,
     budget: Budget | None = None,
-) -> Track | None:
+) -> TimedPlan | None:
     """Return the way to a goal that arrives first amid the traffic, or the cheapest, or None.
 
     When the budget is spent, the way is cut: it leads to where a goal seemed nearest.
@@ -401,8 +401,12 @@ def search(
 
 
 def cheapest(
-    rules: Successors, ground: Ground, me: Walker, fees: Fees = STEPS, budget: Budget | None = None
-) -> Track | None:
+    rules: Successors,
+    ground: Ground,
+    me: AgentPose,
+    fees: ActionCosts = STEPS,
+    budget: Budget | None = None,
+) -> TimedPlan | None:
     """Return a cheapest way to a goal for an agent alone, or None if there is none.
 
     With several keys, one that is in the way may have to be carried off, and the hands freed for

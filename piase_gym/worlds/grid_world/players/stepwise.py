@@ -11,7 +11,7 @@ from itertools import combinations
 from typing import Final
 
 from piase_gym.worlds.grid_world import cells as kinds
-from piase_gym.worlds.grid_world.players.search import NEVER, STEP_BUDGET, Budget, Track, search
+from piase_gym.worlds.grid_world.players.search import NEVER, STEP_BUDGET, Budget, TimedPlan, search
 from piase_gym.worlds.grid_world.players.successors import (
     INTERACT,
     MOVE_OF,
@@ -33,7 +33,7 @@ _BOXES_STAY = bytes.maketrans(bytes((kinds.BOX,)), bytes((kinds.WALL,)))
 _DRONES_LEAVE = bytes.maketrans(bytes((kinds.MOVER,)), bytes((kinds.FLOOR,)))
 
 
-class Improviser:
+class StepwisePlayer:
     """Decides for all agents of a GridWorld, one step at a time.
 
     Args:
@@ -112,7 +112,7 @@ class _Moment:
             return {a: acts[a] if a in acts else self.leave_bush(a) for a in self.living}
         return acts
 
-    def search(self, cells: bytes, agent: int) -> Track | None:
+    def search(self, cells: bytes, agent: int) -> TimedPlan | None:
         """Return a way to a goal on a map, or None if there is none."""
         ground = Ground(cells, self.scene.ground.stride)
         me, budget = self.scene.walkers[agent], self.budgets[agent]

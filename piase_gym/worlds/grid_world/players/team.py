@@ -16,11 +16,11 @@ from piase_gym.worlds.grid_world.players.search import (
     BEFORE,
     NEVER,
     STEPS,
+    ActionCosts,
+    AgentPose,
     Budget,
-    Fees,
-    Track,
-    Traffic,
-    Walker,
+    Reservations,
+    TimedPlan,
     cheapest,
     distances,
     fees_of,
@@ -42,7 +42,7 @@ class Scene:
 
     rules: Successors = field(compare=False, repr=False)
     ground: Ground
-    walkers: tuple[Walker, ...]
+    walkers: tuple[AgentPose, ...]
     alive: tuple[bool, ...]
     arrived: tuple[bool, ...]
     rank: tuple[int, ...]
@@ -53,7 +53,7 @@ class Scene:
     t: int
     left: int
     """Steps until the episode is truncated."""
-    fees: Fees
+    fees: ActionCosts
     """What actions cost, as the rewards say; if energy is used up, all cost a step."""
 
 
@@ -70,7 +70,7 @@ def look(rules: Successors) -> Scene:
     return Scene(
         rules,
         Ground((rim + rim).join((rim * width, *lines, rim * width)).join((rim, rim)), stride),
-        tuple(Walker((y + 1) * stride + x + 1, heading, carry) for x, y, heading, carry in rows),
+        tuple(AgentPose((y + 1) * stride + x + 1, heading, carry) for x, y, heading, carry in rows),
         tuple(record["alive"][:n].astype(bool).tolist()),
         tuple(fate == events.ARRIVED for fate in record["fate"][:n].tolist()),
         tuple(order.index(agent) for agent in range(n)),
@@ -84,7 +84,7 @@ def look(rules: Successors) -> Scene:
     )
 
 
-def lone(scene: Scene, agent: int, budget: Budget | None = None) -> Track | None:
+def lone(scene: Scene, agent: int, budget: Budget | None = None) -> TimedPlan | None:
     """Return the best way for an agent as if it were alone, or None if there is none.
 
     The cheapest is taken if there is time for it, else the shortest.
@@ -104,8 +104,8 @@ class Team:
         self.scene, self.strays, self.budget = scene, strays, Budget()
         self.members = [a for a, alive in enumerate(scene.alive) if alive and a not in strays]
         self.stand = {scene.walkers[a].place: a for a, alive in enumerate(scene.alive) if alive}
-        self.ways: dict[int, Track] = {}
-        self.tracks: dict[int, Track] = {}
+        self.ways: dict[int, TimedPlan] = {}
+        self.tracks: dict[int, TimedPlan] = {}
         self.passing = False
         """Whether the plan is for one step only."""
         if sum(scene.alive) == 1:
@@ -130,7 +130,7 @@ class Team:
             self.tracks[agent] = self.one_step(agent, action)
 
     @staticmethod
-    def count(tracks: dict[int, Track]) -> int:
+    def count(tracks: dict[int, TimedPlan]) -> int:
         """Return how many of the tracks arrive."""
         return sum(track.arrives for track in tracks.values())
 
@@ -214,18 +214,18 @@ class Team:
                     queue.append(to)
         return None
 
-    def one_step(self, agent: int, action: int) -> Track:
+    def one_step(self, agent: int, action: int) -> TimedPlan:
         """Return the track of a single action (changes by a drop or a pick-up are not in it)."""
         to = here = self.scene.walkers[agent].place
         if action in MOVE_OF:
             to = self.scene.rules.walks(self.scene.ground.cells)[here][MOVE_OF.index(action)]
         if self.scene.solid and to in self.stand:
             to = here
-        return Track([action], [here, to], arrives=False)
+        return TimedPlan([action], [here, to], arrives=False)
 
-    def attempt(self, order: Sequence[int], hold: int) -> dict[int, Track]:
+    def attempt(self, order: Sequence[int], hold: int) -> dict[int, TimedPlan]:
         """Plan in one order."""
-        tracks: dict[int, Track] = {}
+        tracks: dict[int, TimedPlan] = {}
         for number, agent in enumerate(order):
             traffic = self.traffic(agent, tracks, order[number + 1 :], hold)
             me = self.scene.walkers[agent]
@@ -234,15 +234,15 @@ class Team:
             tracks[agent] = found or self.parked(agent)
         return tracks
 
-    def parked(self, agent: int) -> Track:
+    def parked(self, agent: int) -> TimedPlan:
         """Return the track of an agent that stays where it is."""
-        return Track([], [self.scene.walkers[agent].place], arrives=False)
+        return TimedPlan([], [self.scene.walkers[agent].place], arrives=False)
 
     def traffic(
-        self, agent: int, tracks: dict[int, Track], later: Iterable[int], hold: int
-    ) -> Traffic:
+        self, agent: int, tracks: dict[int, TimedPlan], later: Iterable[int], hold: int
+    ) -> Reservations:
         """Return what an agent must plan around."""
-        traffic, rank = Traffic(), self.scene.rank
+        traffic, rank = Reservations(), self.scene.rank
         walkers, cells = self.scene.walkers, self.scene.ground.cells
         for other, track in tracks.items():
             after = rank[other] > rank[agent]

@@ -47,7 +47,7 @@ class Task(NamedTuple):
         return functools.reduce(lambda code, byte: mix64(code ^ byte), key, 0) % HELD_OUT == 0
 
 
-class Home(NamedTuple):
+class GeneratedHome(NamedTuple):
     """A home: its game, its task, and its path, in the form of ALFWorld's."""
 
     game: Game
@@ -55,7 +55,7 @@ class Home(NamedTuple):
     path: str
 
 
-def generate(config: HouseholdConfig, seed: int) -> Home:
+def generate(config: HouseholdConfig, seed: int) -> GeneratedHome:
     """Return the home of a seed.
 
     Raises:
@@ -69,7 +69,7 @@ def generate(config: HouseholdConfig, seed: int) -> Home:
             continue
         home = _furnish(config, task, dice)
         if home is not None and find_plan(home, home.start, 0):
-            return Home(home, task, _path(config, task, seed))
+            return GeneratedHome(home, task, _path(config, task, seed))
     raise GenerationError(
         f"Household: no home of {config.receptacles} receptacles has a task of "
         f"{', '.join(config.tasks)} in {', '.join(config.rooms)}; allow for more"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from piase_gym.worlds.household.facts import STATES, Held, Place
+from piase_gym.worlds.household.facts import STATES, HeldObject, KnownReceptacle
 from piase_gym.worlds.household.observe.text import (
     LOOKS,
     Shown,
@@ -45,7 +45,7 @@ class Knowledge:
         there = [r for r, place in enumerate(game.places_of) if place != NOTHING]
         there.sort(key=lambda r: counting_order(game.receptacles[r]))
         self._order = {r: k for k, r in enumerate(there)}
-        self.places: list[Place] = [Place("", False, "", None)] * len(there)
+        self.places: list[KnownReceptacle] = [KnownReceptacle("", False, "", None)] * len(there)
         self._shown: list[Shown] = [(0, "")] * len(there)
         kinds = [kind_of(game.receptacles[r]) for r in there]
         starts = [k for k, kind in enumerate(kinds) if k == 0 or kind != kinds[k - 1]]
@@ -64,7 +64,7 @@ class Knowledge:
         return twin
 
     @property
-    def here(self) -> list[Place]:
+    def here(self) -> list[KnownReceptacle]:
         """What the facts say of the receptacles where the agent stands, in their order."""
         here = self.game.at[self.at]
         if len(here) == 1:
@@ -88,7 +88,7 @@ class Knowledge:
                 game.views.clear()
             lid, seen = state.seen[self.agent][r]
             things = None if seen is None else tuple([game.objects[k] for k in seen])
-            place = Place(game.receptacles[r], here, STATES[lid], things)
+            place = KnownReceptacle(game.receptacles[r], here, STATES[lid], things)
             found = game.views[key] = place, shown_of(place)
         k = self._order[r]
         self.places[k], self._shown[k] = found
@@ -114,10 +114,10 @@ class Knowledge:
                 self._write(state, r, True)
 
 
-def held_by(game: Game, state: HomeState, agent: int) -> tuple[Held, ...]:
+def held_by(game: Game, state: HomeState, agent: int) -> tuple[HeldObject, ...]:
     """Return what an agent carries."""
     k = state.holding[agent]
     if k < 0:
         return ()
     marks = state.marks[k]
-    return (Held(game.objects[k], tuple([look for bit, look in _BITS if marks & bit])),)
+    return (HeldObject(game.objects[k], tuple([look for bit, look in _BITS if marks & bit])),)

@@ -16,7 +16,7 @@ from piase_gym.core.text_encoding import escape, one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.household.actions import HELP
 from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, HouseholdEnvelope
-from piase_gym.worlds.household.facts import Held, HouseholdFacts, Place
+from piase_gym.worlds.household.facts import HeldObject, HouseholdFacts, KnownReceptacle
 from piase_gym.worlds.texts.letters import letter_line, read_letters
 from piase_gym.worlds.texts.lines import LineReader
 
@@ -90,7 +90,7 @@ _PARTS = {("here", False): 0, ("seen", False): 1} | {key: k for k, key in enumer
 _SAID = ("", "", *_ALIKE.values())
 
 
-def shown_of(place: Place) -> Shown:
+def shown_of(place: KnownReceptacle) -> Shown:
     """Write what is known of a receptacle."""
     name, is_here, state, things = place
     if is_here:
@@ -177,7 +177,7 @@ _NUMBER = re.compile(r"0|[1-9]\d{0,3}")
 _NUMBERED = re.compile(rf"([^\W\d][^\s,;:'()]*) ({_NUMBER.pattern})")
 
 
-def _held(held: Held) -> str:
+def _held(held: HeldObject) -> str:
     return f"{held.name} ({' '.join(held.looks)})" if held.looks else held.name
 
 
@@ -247,28 +247,28 @@ def parse(text: str, config: HouseholdConfig) -> HouseholdFacts:
     return facts if config.lists_commands else replace(facts, commands=None)
 
 
-def _read_places(lines: LineReader) -> tuple[Place, ...]:
+def _read_places(lines: LineReader) -> tuple[KnownReceptacle, ...]:
     """Read what is known of receptacles."""
-    found: dict[str, Place] = {}
+    found: dict[str, KnownReceptacle] = {}
 
-    def know(place: Place) -> None:
+    def know(place: KnownReceptacle) -> None:
         lines.require(place.name not in found, "this receptacle is told of twice")
         found[place.name] = place
 
     for match in lines.every(_AT):
         things = None if match[3] is None else _things(match[3], lines)
-        know(Place(match[1], True, match[2] or "plain", things))
+        know(KnownReceptacle(match[1], True, match[2] or "plain", things))
     saw = lines.next(_SAW)
     for part in saw[1].split("; ") if saw else ():
         seen = _SEEN.fullmatch(part)
         if seen is None or seen[3] == "nothing":
             raise lines.error(part)
         (name,) = _at_length(seen[1], lines)
-        know(Place(name, False, seen[2] or "plain", _things(seen[3], lines)))
+        know(KnownReceptacle(name, False, seen[2] or "plain", _things(seen[3], lines)))
     for match in lines.every(_MANY):
         state, unknown = _KINDS_OF[match[1]]
         for name in _at_length(match[2], lines):
-            know(Place(name, False, state, None if unknown else ()))
+            know(KnownReceptacle(name, False, state, None if unknown else ()))
     return tuple(found[name] for name in sorted(found, key=counting_order))
 
 
@@ -314,7 +314,7 @@ def _read_barred(lines: LineReader, holding: bool) -> tuple[str, ...]:
     return tuple(_at_length(match[2], lines))
 
 
-def _read_held(lines: LineReader) -> tuple[Held, ...]:
+def _read_held(lines: LineReader) -> tuple[HeldObject, ...]:
     """Read what is carried."""
     carried = lines.next(_CARRY)
     if carried is None:
@@ -325,7 +325,7 @@ def _read_held(lines: LineReader) -> tuple[Held, ...]:
     looks = tuple((match[2] or "").split())
     if looks != tuple(look for look in LOOKS if look in looks):
         raise lines.error(carried[1])
-    return (Held(match[1], looks),)
+    return (HeldObject(match[1], looks),)
 
 
 def longest_text(envelope: HouseholdEnvelope) -> int:

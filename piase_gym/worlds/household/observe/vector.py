@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.household.actions import PHRASES, VERBS
 from piase_gym.worlds.household.config import HouseholdEnvelope
-from piase_gym.worlds.household.facts import STATES, HouseholdFacts, Place, lids, options
+from piase_gym.worlds.household.facts import STATES, HouseholdFacts, KnownReceptacle, lids, options
 from piase_gym.worlds.household.levels.words import OBJECT_WORDS, RECEPTACLE_WORDS
 from piase_gym.worlds.household.observe.text import LOOKS
 from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
@@ -159,7 +159,7 @@ def _speech(agents: tuple[str, ...], agent: str, away: tuple[str, ...]) -> list[
 
 
 @functools.lru_cache(maxsize=65536)
-def place_code(place: Place, goal: str) -> tuple[float, ...]:
+def place_code(place: KnownReceptacle, goal: str) -> tuple[float, ...]:
     """Return the numbers of a receptacle."""
     states = [float(place.state == state) for state in STATES]
     return (*name_code(place.name, goal), *states, place.here, place.things is not None)

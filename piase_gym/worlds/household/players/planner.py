@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from piase_gym.worlds.household.actions import entry
-from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, TOGGLED, Wanted
+from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, TOGGLED, ObjectRequirement
 from piase_gym.worlds.household.state import NOTHING, Entry, Game, HomeState
 
 MOST_NODES = 20_000
@@ -25,7 +25,7 @@ _MADE = (
 )
 
 
-class Spot(NamedTuple):
+class PlanState(NamedTuple):
     """The situation between errands.
 
     Attributes:
@@ -55,7 +55,7 @@ class Planner:
 
     def __init__(self, game: Game, state: HomeState, agent: int, placing: str) -> None:
         self.game, self.placing = game, placing
-        self.wanted: Sequence[Wanted] = game.goal.wanted
+        self.wanted: Sequence[ObjectRequirement] = game.goal.wanted
         held = state.holding[agent]
         relevant = {k for wanted in self.wanted for k in wanted.objects}
         self.objects = sorted(relevant | ({held} - {NOTHING}))
@@ -67,7 +67,7 @@ class Planner:
         ]
         opened = sum(1 << r for r, is_open in enumerate(state.opened) if is_open)
         marks = tuple(state.marks[k] for k in self.objects)
-        self.start = Spot(state.at[agent], held, opened, tuple(within), marks)
+        self.start = PlanState(state.at[agent], held, opened, tuple(within), marks)
         self.different = {r for rows in within for r in rows}
         self.apart = self._apart()
 
@@ -84,7 +84,7 @@ class Planner:
             return None
         first = self.start
         best = {first: 0}
-        came: dict[Spot, tuple[Spot, list[Entry]]] = {}
+        came: dict[PlanState, tuple[PlanState, list[Entry]]] = {}
         heap = [(self._left(first), 0, 0, first)]
         for count in range(1, MOST_NODES):
             if not heap:
@@ -102,7 +102,9 @@ class Planner:
                     heapq.heappush(heap, (total + self._left(after), count, total, after))
         return None
 
-    def _path(self, came: dict[Spot, tuple[Spot, list[Entry]]], spot: Spot) -> list[Entry]:
+    def _path(
+        self, came: dict[PlanState, tuple[PlanState, list[Entry]]], spot: PlanState
+    ) -> list[Entry]:
         """Return the commands that lead to a spot."""
         found: list[Entry] = []
         while spot in came:
@@ -112,7 +114,7 @@ class Planner:
 
     # -- errands ------------------------------------------------------------------------------
 
-    def _errands(self, spot: Spot) -> Iterator[tuple[list[Entry], Spot]]:
+    def _errands(self, spot: PlanState) -> Iterator[tuple[list[Entry], PlanState]]:
         """Yield what can be done next: the commands, and how things stand afterwards."""
         if spot.held == NOTHING:
             for k in self.free:
@@ -123,7 +125,7 @@ class Planner:
             yield from self._put(spot)
         yield from self._lamps(spot)
 
-    def _reach(self, spot: Spot, r: int, opens: bool) -> tuple[list[Entry], int, int] | None:
+    def _reach(self, spot: PlanState, r: int, opens: bool) -> tuple[list[Entry], int, int] | None:
         """Return the commands that lead to a receptacle, the location, and what is open then."""
         place = self.game.places_of[r]
         if place == NOTHING:
@@ -136,14 +138,14 @@ class Planner:
             opened |= 1 << r
         return rows, place, opened
 
-    def _take(self, spot: Spot, k: int, r: int) -> Iterator[tuple[list[Entry], Spot]]:
+    def _take(self, spot: PlanState, k: int, r: int) -> Iterator[tuple[list[Entry], PlanState]]:
         reached = self._reach(spot, r, True)
         if reached is not None:
             rows, at, opened = reached
             left = tuple(other for other in spot.where[self.number[k]] if other != r)
             where = self._with(spot.where, k, left)
             rows.append(entry(self.game, "take", k, r))
-            yield rows, Spot(at, k, opened, where, spot.marks)
+            yield rows, PlanState(at, k, opened, where, spot.marks)
 
     def _with(
         self, where: tuple[tuple[int, ...], ...], k: int, row: tuple[int, ...]
@@ -151,7 +153,7 @@ class Planner:
         n = self.number[k]
         return (*where[:n], row, *where[n + 1 :])
 
-    def _change(self, spot: Spot) -> Iterator[tuple[list[Entry], Spot]]:
+    def _change(self, spot: PlanState) -> Iterator[tuple[list[Entry], PlanState]]:
         """Clean, heat or cool what is in hand, if the task asks for it."""
         k, n = spot.held, self.number[spot.held]
         asked = 0
@@ -166,9 +168,9 @@ class Planner:
                     if reached is not None:
                         rows, at, opened = reached
                         rows.append(entry(self.game, verb, k, r))
-                        yield rows, Spot(at, k, opened, spot.where, marks)
+                        yield rows, PlanState(at, k, opened, spot.where, marks)
 
-    def _put(self, spot: Spot) -> Iterator[tuple[list[Entry], Spot]]:
+    def _put(self, spot: PlanState) -> Iterator[tuple[list[Entry], PlanState]]:
         """Put down what is in hand: where it belongs, or anywhere if it is of no use."""
         k, accepted = spot.held, self.game.accepts[spot.held]
         useful = [w for w in self.wanted if k in w.objects]
@@ -182,9 +184,9 @@ class Planner:
                 here = tuple(sorted({*spot.where[self.number[k]], r}))
                 where = self._with(spot.where, k, here)
                 rows.append(entry(self.game, self.placing, k, r))
-                yield rows, Spot(at, NOTHING, opened, where, spot.marks)
+                yield rows, PlanState(at, NOTHING, opened, where, spot.marks)
 
-    def _lamps(self, spot: Spot) -> Iterator[tuple[list[Entry], Spot]]:
+    def _lamps(self, spot: PlanState) -> Iterator[tuple[list[Entry], PlanState]]:
         """Switch on a lamp that the task asks for, or go to one that is on."""
         for wanted in self.wanted:
             for k in wanted.objects if wanted.near or wanted.marks & TOGGLED else ():
@@ -199,9 +201,11 @@ class Planner:
                         rows.append(entry(self.game, "use", k))
                     marks = (*spot.marks[:n], spot.marks[n] | TOGGLED, *spot.marks[n + 1 :])
                     if rows:
-                        yield rows, Spot(at, spot.held, opened, spot.where, marks)
+                        yield rows, PlanState(at, spot.held, opened, spot.where, marks)
 
-    def _distinct(self, spot: Spot, places: frozenset[int] | set[int], opens: bool) -> list[int]:
+    def _distinct(
+        self, spot: PlanState, places: frozenset[int] | set[int], opens: bool
+    ) -> list[int]:
         """Leave out receptacles that differ from another in nothing that matters."""
         found: dict[tuple[int, ...], int] = {}
         game = self.game
@@ -221,16 +225,16 @@ class Planner:
 
     # -- the goal -----------------------------------------------------------------------------
 
-    def _done(self, spot: Spot) -> bool:
+    def _done(self, spot: PlanState) -> bool:
         """Return whether the task is done."""
         return all(self._holds(w, spot) for w in self.wanted if w.places is None) and self._placed(
             [w for w in self.wanted if w.places is not None], spot
         )
 
-    def _fits(self, wanted: Wanted, spot: Spot, k: int) -> bool:
+    def _fits(self, wanted: ObjectRequirement, spot: PlanState, k: int) -> bool:
         return spot.marks[self.number[k]] & wanted.marks == wanted.marks
 
-    def _holds(self, wanted: Wanted, spot: Spot) -> bool:
+    def _holds(self, wanted: ObjectRequirement, spot: PlanState) -> bool:
         """Return whether some object fulfils a demand that names no place."""
         for k in wanted.objects:
             if self._fits(wanted, spot, k):
@@ -239,12 +243,14 @@ class Planner:
                     return True
         return False
 
-    def _placed(self, wanted: Sequence[Wanted], spot: Spot) -> bool:
+    def _placed(self, wanted: Sequence[ObjectRequirement], spot: PlanState) -> bool:
         """Return whether different objects lie in one receptacle as the task asks."""
         places = {r for w in wanted for r in w.places or ()}
         return not wanted or any(self._in(wanted, spot, r, frozenset()) for r in places)
 
-    def _in(self, wanted: Sequence[Wanted], spot: Spot, r: int, used: frozenset[int]) -> bool:
+    def _in(
+        self, wanted: Sequence[ObjectRequirement], spot: PlanState, r: int, used: frozenset[int]
+    ) -> bool:
         if not wanted:
             return True
         first, *rest = wanted
@@ -254,7 +260,7 @@ class Planner:
             if k not in used and r in spot.where[self.number[k]] and self._fits(first, spot, k)
         )
 
-    def _left(self, spot: Spot) -> int:
+    def _left(self, spot: PlanState) -> int:
         """Return a lower bound on how many commands are left."""
         placed = [w for w in self.wanted if w.places is not None]
         most = max(
@@ -280,7 +286,7 @@ class Planner:
                 found += 1
         return found
 
-    def _count(self, wanted: Sequence[Wanted], spot: Spot, r: int) -> int:
+    def _count(self, wanted: Sequence[ObjectRequirement], spot: PlanState, r: int) -> int:
         """Count the objects that lie in a receptacle as the task asks, up to the number asked."""
         fitting = {
             k
@@ -291,7 +297,7 @@ class Planner:
         }
         return min(len(fitting), len(wanted))
 
-    def _any_made(self, wanted: Sequence[Wanted], spot: Spot) -> bool:
+    def _any_made(self, wanted: Sequence[ObjectRequirement], spot: PlanState) -> bool:
         return any(self._fits(w, spot, k) for w in wanted for k in w.objects)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from piase_gym.core.commands import Command
-from piase_gym.worlds.household.facts import HouseholdFacts, Place
+from piase_gym.worlds.household.facts import HouseholdFacts, KnownReceptacle
 from piase_gym.worlds.household.levels.words import (
     LAMPS,
     OBJECT_WORDS,
@@ -34,7 +34,7 @@ _SENTENCE = re.compile(
 )
 
 
-class Errand(NamedTuple):
+class UnderstoodTask(NamedTuple):
     """A task as it was understood.
 
     Attributes:
@@ -55,7 +55,7 @@ class Errand(NamedTuple):
         return self.place in _LAMPS
 
 
-def understand(goal: str) -> Errand:
+def understand(goal: str) -> UnderstoodTask:
     """Return what a task asks for, as far as its words say it."""
     words = re.findall(r"[a-z]+", goal.lower())
     things = [word for word in words if word in OBJECT_WORDS]
@@ -67,7 +67,7 @@ def understand(goal: str) -> Errand:
     look = next((look for look, said in _SAYS.items() if {*said} & {*words}), "")
     place = lamps[-1] if lamps and not places else places[-1] if places else last
     count = 2 if "two" in words or "both" in words else 1
-    return Errand(targets[0] if targets else first, place, look, count)
+    return UnderstoodTask(targets[0] if targets else first, place, look, count)
 
 
 def kind_of(name: str) -> str:
@@ -75,7 +75,7 @@ def kind_of(name: str) -> str:
     return name.partition(" ")[0]
 
 
-class HouseholdSearch:
+class HouseholdScript:
     """Plays Household by its facts alone.
 
     Args:
@@ -100,7 +100,7 @@ class HouseholdSearch:
         return lines.get("look", world.noop)
 
     def _ideas(
-        self, facts: HouseholdFacts, errand: Errand, lines: dict[str, Command]
+        self, facts: HouseholdFacts, errand: UnderstoodTask, lines: dict[str, Command]
     ) -> Iterator[str]:
         """Yield lines that could be next, the best first; the caller skips what is impossible."""
         if facts.holding:
@@ -130,14 +130,14 @@ class HouseholdSearch:
                 yield f"open {place.name}"
         yield from (f"go to {place.name}" for place in facts.places if place.state == "plain")
 
-    def _to_lamp(self, facts: HouseholdFacts, errand: Errand) -> Iterator[str]:
+    def _to_lamp(self, facts: HouseholdFacts, errand: UnderstoodTask) -> Iterator[str]:
         """Go to a lamp that was seen, and use it."""
         for place in facts.places:
             for thing in place.things or ():
                 if kind_of(thing) == errand.place:
                     yield f"use {thing}" if place.here else f"go to {place.name}"
 
-    def _change(self, facts: HouseholdFacts, errand: Errand, name: str) -> Iterator[str]:
+    def _change(self, facts: HouseholdFacts, errand: UnderstoodTask, name: str) -> Iterator[str]:
         """Clean, heat or cool what is in hand."""
         for place in facts.places:
             if kind_of(place.name) == _TOOLS[errand.look]:
@@ -145,7 +145,7 @@ class HouseholdSearch:
                 yield f"go to {place.name}"
 
     def _deliver(
-        self, facts: HouseholdFacts, errand: Errand, name: str, lines: dict[str, Command]
+        self, facts: HouseholdFacts, errand: UnderstoodTask, name: str, lines: dict[str, Command]
     ) -> Iterator[str]:
         """Put what is in hand where it belongs."""
         goals = [place for place in facts.places if kind_of(place.name) == errand.place]
@@ -162,13 +162,13 @@ class HouseholdSearch:
         yield from (f"go to {p.name}" for p in goals if p.name not in self._refused)
         self._refused.clear()
 
-    def _merit(self, place: Place, errand: Errand) -> tuple[bool, int, bool]:
+    def _merit(self, place: KnownReceptacle, errand: UnderstoodTask) -> tuple[bool, int, bool]:
         """Return a sort key: chosen before, holding most of the objects, needing no opening."""
         inside = sum(kind_of(thing) == errand.target for thing in place.things or ())
         closed = place.state == "closed" or _opens(place)
         return place.name != self._chosen, -inside, closed and place.state != "open"
 
-    def _fetch(self, facts: HouseholdFacts, errand: Errand) -> Iterator[str]:
+    def _fetch(self, facts: HouseholdFacts, errand: UnderstoodTask) -> Iterator[str]:
         """Take an object that was seen and is of use."""
         goals = [p for p in facts.places if kind_of(p.name) == errand.place]
         final = min(goals, key=lambda place: self._merit(place, errand), default=None)
@@ -183,7 +183,7 @@ class HouseholdSearch:
                     yield f"take {thing} from {place.name}"
                     yield f"open {place.name}" if place.here else f"go to {place.name}"
 
-    def _explore(self, facts: HouseholdFacts, errand: Errand) -> Iterator[str]:
+    def _explore(self, facts: HouseholdFacts, errand: UnderstoodTask) -> Iterator[str]:
         """Look where the agent has not looked, the likeliest receptacles first."""
         for place in facts.places:
             if place.here and place.things is None:
@@ -202,13 +202,13 @@ class HouseholdSearch:
         yield from (f"go to {place.name}" for place in stale[step:])
 
 
-def _opens(place: Place) -> bool:
+def _opens(place: KnownReceptacle) -> bool:
     """Return whether a receptacle opens, as its kind shows."""
     kind = RECEPTACLES.get(_PROPER.get(kind_of(place.name), ""))
     return kind is not None and kind.opens
 
 
-def _likely(place: Place, sought: str, counts: dict[str, int]) -> float:
+def _likely(place: KnownReceptacle, sought: str, counts: dict[str, int]) -> float:
     """Return how promising it is to look into a receptacle for a kind of object."""
     kind = kind_of(place.name)
     usual = OBJECTS.get(_PROPER.get(sought, ""))

@@ -52,7 +52,7 @@ _NOT_KEPT: Final = ("checked", "examined", "wasinreceptacle")
 """What the engine does not keep track of, since no goal of the games asks for it."""
 
 
-class Wanted(NamedTuple):
+class ObjectRequirement(NamedTuple):
     """What a goal asks of one object.
 
     Attributes:
@@ -85,7 +85,7 @@ class Goal:
     formula: Formula
     verbs: frozenset[str]
     objects: frozenset[int] | None
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[ObjectRequirement, ...]
     _judge: Judge = field(repr=False)
 
     def concerns(self, verb: str, one: int) -> bool:
@@ -270,7 +270,7 @@ def _is_fixed(predicate: str) -> bool:
 # -- what it asks for --------------------------------------------------------------------------
 
 
-def _wanted(formula: Formula, domain: Domain) -> Iterator[Wanted]:
+def _wanted(formula: Formula, domain: Domain) -> Iterator[ObjectRequirement]:
     """Yield what a goal of the six tasks asks of each object, in the order of its variables."""
     groups = [formula]
     if formula[:1] == ["and"] and all(part[:1] == ["exists"] for part in formula[1:]):
@@ -296,14 +296,14 @@ def _wanted_of(
     parts: Sequence[Formula],
     choices: Mapping[str, Sequence[str] | None],
     domain: Domain,
-) -> Wanted:
+) -> ObjectRequirement:
     """Return what is asked of the object that a variable stands for."""
     said = [part for part in parts if name in part]
     marks = sum(MARKS[part[0]] for part in said if part[0] in MARKS)
     within = [part[2] for part in said if part[0] == "inreceptacle"]
     near = any(part[0] == "atlocation" for part in parts)
     places = None if not within or near else choices.get(within[0], ())
-    return Wanted(
+    return ObjectRequirement(
         tuple(domain.numbers[value] for value in choices[name] or ()),
         marks,
         any(part[0] == "holds" for part in said),

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from piase_gym.core.commands import Command
-from piase_gym.worlds.household.facts import Held, Place
+from piase_gym.worlds.household.facts import HeldObject, KnownReceptacle
 
 
 def why_illegal(
-    command: Command, places: Sequence[Place], holding: Sequence[Held], line: str
+    command: Command, places: Sequence[KnownReceptacle], holding: Sequence[HeldObject], line: str
 ) -> str:
     """Explain a well-formed command that is not legal; names may be without their numbers."""
     values: Mapping[str, Any] = command.parameters

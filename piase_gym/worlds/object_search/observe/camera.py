@@ -58,7 +58,7 @@ HUES: Final = _hues(MAX_OBJECTS)
 """The colour of each object, by its number."""
 
 
-class Eye(NamedTuple):
+class CameraPose(NamedTuple):
     """Where an agent is and how it looks, in numbers: column, row, level, heading, pitch, roll."""
 
     x: int
@@ -123,7 +123,9 @@ class Camera(BulletClient):
         number: int = p.createMultiBody(0.0, -1, seen, list(place), physicsClientId=self.client)
         return number
 
-    def put(self, things: Mapping[int, tuple[int, int, int]], agents: Sequence[Eye | None]) -> None:
+    def put(
+        self, things: Mapping[int, tuple[int, int, int]], agents: Sequence[CameraPose | None]
+    ) -> None:
         """Move objects, by number, to (x, y, level), agents to their places, and others away."""
         for body, number in self.things.items():
             if (place := things.get(number)) is None:
@@ -139,7 +141,7 @@ class Camera(BulletClient):
             body, place, [0.0, 0.0, 0.0, 1.0], physicsClientId=self.client
         )
 
-    def look(self, agent: int, eye: Eye, sight: int) -> tuple[Picture, NDArray[np.int32]]:
+    def look(self, agent: int, eye: CameraPose, sight: int) -> tuple[Picture, NDArray[np.int32]]:
         """Return what an agent sees, and Bullet's number for the body in each pixel.
 
         Args:

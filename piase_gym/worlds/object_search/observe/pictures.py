@@ -18,14 +18,14 @@ from piase_gym.worlds.drawing import (
     SCALE,
     WHITE,
     WOOD,
-    Brush,
+    Canvas,
     mix,
 )
 from piase_gym.worlds.grids.codes import FLOOR, HEADINGS, WALL
 from piase_gym.worlds.grids.figures import (
     ARROWS,
     NUMBERED_TILE,
-    Piece,
+    AgentFigure,
     blank_tile,
     cell_tile,
     default_tile,
@@ -53,7 +53,7 @@ class Explorer:
 
 
 @dataclass(frozen=True)
-class Lying:
+class DrawnObject:
     """An object as the picture shows it."""
 
     name: str
@@ -78,7 +78,7 @@ class Scene:
     cells: NDArray[np.uint8]
     inspected: NDArray[np.bool_]
     agents: tuple[Explorer, ...]
-    objects: tuple[Lying, ...]
+    objects: tuple[DrawnObject, ...]
     step: int
     config: ObjectSearchConfig
 
@@ -101,7 +101,7 @@ def scene(record: Any, side: int, config: ObjectSearchConfig, names: Sequence[st
     )
     found, goal = int(record["found"]), int(record["goal"])
     objects = tuple(
-        Lying(name, x, y, bool(found >> i & 1))
+        DrawnObject(name, x, y, bool(found >> i & 1))
         for i, name in enumerate(config.object_names)
         if goal >> i & 1
         for x, y in _places(record, i, side, config)
@@ -163,43 +163,43 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     numbered = size >= NUMBERED_TILE
     pieces = [(o.x, o.y, thing_tile(o.found, o.name[:2], size)) for o in scene.objects]
     pieces += [
-        (a.x, a.y, piece_tile(Piece(a.number, a.heading, 0, numbered), size, a.z))
+        (a.x, a.y, piece_tile(AgentFigure(a.number, a.heading, 0, numbered), size, a.z))
         for a in reversed(scene.agents)
     ]
     return picture(scene.cells, pieces, size, column_tile, scene.inspected)
 
 
-def paint_floor(brush: Brush) -> None:
+def paint_floor(canvas: Canvas) -> None:
     """Boards, hardly darker than paper."""
-    brush.box((0, 0), (1, 1), "#f3ede2")
-    if not brush.tiny:
-        brush.line(((0.02, 0.5), (0.98, 0.5)), 0.02, "#e6ddcc")
+    canvas.box((0, 0), (1, 1), "#f3ede2")
+    if not canvas.tiny:
+        canvas.line(((0.02, 0.5), (0.98, 0.5)), 0.02, "#e6ddcc")
 
 
-def paint_wall(brush: Brush) -> None:
+def paint_wall(canvas: Canvas) -> None:
     """Plaster with a dark rim."""
-    brush.box((0, 0), (1, 1), "#5d6673")
-    brush.box((0.06, 0.06), (0.94, 0.94), "#6f7986")
+    canvas.box((0, 0), (1, 1), "#5d6673")
+    canvas.box((0.06, 0.06), (0.94, 0.94), "#6f7986")
 
 
-def paint_low(brush: Brush) -> None:
+def paint_low(canvas: Canvas) -> None:
     """A low table, seen from above."""
-    paint_floor(brush)
-    brush.box((0.08, 0.12), (0.92, 0.95), "#1f243030", 0.12)
-    brush.box((0.08, 0.08), (0.92, 0.9), LIGHT_WOOD, 0.12)
-    brush.box((0.15, 0.15), (0.85, 0.83), mix(LIGHT_WOOD, WHITE, 0.2), 0.08)
+    paint_floor(canvas)
+    canvas.box((0.08, 0.12), (0.92, 0.95), "#1f243030", 0.12)
+    canvas.box((0.08, 0.08), (0.92, 0.9), LIGHT_WOOD, 0.12)
+    canvas.box((0.15, 0.15), (0.85, 0.83), mix(LIGHT_WOOD, WHITE, 0.2), 0.08)
 
 
-def paint_tall(brush: Brush) -> None:
+def paint_tall(canvas: Canvas) -> None:
     """A wardrobe, seen from above."""
-    brush.box((0, 0), (1, 1), DARK_WOOD)
-    brush.box((0.07, 0.07), (0.93, 0.93), WOOD)
-    if not brush.tiny:
-        brush.line(((0.12, 0.12), (0.88, 0.88)), 0.03, DARK_WOOD)
-        brush.line(((0.88, 0.12), (0.12, 0.88)), 0.03, DARK_WOOD)
+    canvas.box((0, 0), (1, 1), DARK_WOOD)
+    canvas.box((0.07, 0.07), (0.93, 0.93), WOOD)
+    if not canvas.tiny:
+        canvas.line(((0.12, 0.12), (0.88, 0.88)), 0.03, DARK_WOOD)
+        canvas.line(((0.88, 0.12), (0.12, 0.88)), 0.03, DARK_WOOD)
 
 
-PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
+PAINTERS: Final[dict[int, Callable[[Canvas], None]]] = {
     FLOOR: paint_floor,
     WALL: paint_wall,
     LOW: paint_low,
@@ -216,9 +216,9 @@ def column_tile(code: int, tile: int) -> NDArray[np.uint8]:
 @functools.lru_cache(maxsize=256)
 def thing_tile(found: bool, letters: str, tile: int) -> NDArray[np.uint8]:
     """Return the picture of an object: gold once it is found, else a grey ring."""
-    image, brush = blank_tile(tile)
-    brush.disc((0.5, 0.5), 0.34, INK if found else "#8d949e")
-    brush.disc((0.5, 0.5), 0.28, GOLD if found else "#d9dde2")
+    image, canvas = blank_tile(tile)
+    canvas.disc((0.5, 0.5), 0.34, INK if found else "#8d949e")
+    canvas.disc((0.5, 0.5), 0.28, GOLD if found else "#d9dde2")
     if tile >= NUMBERED_TILE:
-        brush.text((0.5, 0.5), 0.3, letters, INK)
+        canvas.text((0.5, 0.5), 0.3, letters, INK)
     return kept(image.reduce(SCALE))

@@ -35,7 +35,7 @@ _LESS: Final = [bytes((max(0, number - 1),)) for number in range(256)]
 """For each byte, the byte that is one less, as reports have 1 + x."""
 
 
-class Pieces(dict[bytes, str]):
+class TextPieces(dict[bytes, str]):
     """Pieces of text by the bytes that they stand for, written when they are first asked for."""
 
     def __init__(self, write: Callable[[bytes], str], most: int = MOST) -> None:
@@ -51,7 +51,7 @@ class Pieces(dict[bytes, str]):
         return found
 
 
-class VectorTeller:
+class VectorWriter:
     """Writes texts from kept vectors; (vector, hint) or (vector, hint, caption) may be kept too.
 
     Args:
@@ -60,17 +60,19 @@ class VectorTeller:
 
     def __init__(self, form: Form) -> None:
         self.form, self._cut = form, Struct(form.parts).unpack_from
-        self._spots = Pieces(spot_text)
-        self._stances, self._windows = Pieces(self._stance), Pieces(self._window)
-        self._seen, self._names = Pieces(self._see), Pieces(self._name)
+        self._spots = TextPieces(spot_text)
+        self._stances, self._windows = TextPieces(self._stance), TextPieces(self._window)
+        self._seen, self._names = TextPieces(self._see), TextPieces(self._name)
         numbers = range(len(form.names))
-        self._heads = [Pieces(functools.partial(self._head, n)) for n in numbers]
-        self._others = [Pieces(functools.partial(self._other, n)) for n in numbers]
-        self._reports = [Pieces(functools.partial(self._report, n), MOST_REPORTS) for n in numbers]
+        self._heads = [TextPieces(functools.partial(self._head, n)) for n in numbers]
+        self._others = [TextPieces(functools.partial(self._other, n)) for n in numbers]
+        self._reports = [
+            TextPieces(functools.partial(self._report, n), MOST_REPORTS) for n in numbers
+        ]
 
     def __reduce__(self) -> Any:
         """Copy and pickle without the cached pieces."""
-        return teller_of, (self.form.config,)
+        return vector_writer_of, (self.form.config,)
 
     def __call__(self, kept: Any, agent: int) -> str:
         """Write the text of the moment at which the vector was kept."""
@@ -138,6 +140,6 @@ class VectorTeller:
 
 
 @functools.lru_cache(maxsize=64)
-def teller_of(config: ObjectSearchConfig) -> VectorTeller:
+def vector_writer_of(config: ObjectSearchConfig) -> VectorWriter:
     """Return the writer of a config's texts; for the last few, it is the same object each time."""
-    return VectorTeller(form_of(config))
+    return VectorWriter(form_of(config))

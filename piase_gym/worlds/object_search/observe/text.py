@@ -13,15 +13,15 @@ from piase_gym.worlds.describing import LONGEST_CAPTION
 from piase_gym.worlds.object_search.codes import LEVELS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
 from piase_gym.worlds.object_search.facts import (
-    SearchFacts,
+    ObjectSearchFacts,
     Spoken,
 )
 from piase_gym.worlds.object_search.form import (
     Form,
-    Found,
-    Other,
     Place,
     Pose,
+    VisibleAgent,
+    VisibleObject,
     form_of,
 )
 from piase_gym.worlds.object_search.geometry import MIDDLE, SIDE
@@ -45,7 +45,7 @@ from piase_gym.worlds.texts.letters import closing_lines
 from piase_gym.worlds.texts.lines import LineReader
 
 
-def text_of(facts: SearchFacts, form: Form) -> str:
+def text_of(facts: ObjectSearchFacts, form: Form) -> str:
     """Write the facts as prose, each of them once.
 
     What the prompt says about the place is left out: its size, and how many objects there are.
@@ -77,7 +77,7 @@ def words_line(letter: Message) -> str:
     return f"{letter.sender} {to}: {one_line(letter.message)}"
 
 
-def seen_text(objects: tuple[Found, ...], in_picture: bool) -> str:
+def seen_text(objects: tuple[VisibleObject, ...], in_picture: bool) -> str:
     """Write what is in sight and, in a house or a picture, where it is."""
     if not objects:
         return NOTHING
@@ -87,7 +87,7 @@ def seen_text(objects: tuple[Found, ...], in_picture: bool) -> str:
     return "; ".join(f"{with_article(name)} at {where.format(*place)}" for name, place in objects)
 
 
-def other_text(seen: Other) -> str:
+def other_text(seen: VisibleAgent) -> str:
     """Write where another agent is seen."""
     return f"{seen.name} is at {spot_text(seen.position)}, {facing(seen.heading)}."
 
@@ -107,7 +107,7 @@ _MOST = 65_535
 """The largest number that fits into two bytes."""
 
 
-def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
+def parse(text: str, config: ObjectSearchConfig) -> ObjectSearchFacts:
     """Read a text back into the facts it was written from.
 
     Raises:
@@ -134,7 +134,7 @@ def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
     if form.config.show_found:
         found = read_names(reader.need(_TEAM).group(1), form)
     others = _read_others(reader, form, agent) if form.house else ()
-    facts = SearchFacts(
+    facts = ObjectSearchFacts(
         agent=agent,
         size=(config.width, config.height) if form.house else (config.width,),
         position=pose.place if isinstance(pose, Pose) else pose,
@@ -157,10 +157,12 @@ def parse(text: str, config: ObjectSearchConfig) -> SearchFacts:
     return replace(facts, messages=(*facts.messages, *letters))
 
 
-def _read_objects(reader: LineReader, form: Form) -> tuple[Found, ...]:
+def _read_objects(reader: LineReader, form: Form) -> tuple[VisibleObject, ...]:
     """Read what is in sight."""
     if not form.house:
-        return tuple(Found(name, ()) for name in read_names(reader.need(_SEEN).group(1), form))
+        return tuple(
+            VisibleObject(name, ()) for name in read_names(reader.need(_SEEN).group(1), form)
+        )
     match = reader.next(_SEEN)
     if match is None:
         return ()
@@ -175,14 +177,14 @@ def _read_objects(reader: LineReader, form: Form) -> tuple[Found, ...]:
         name, x, y = known.get(told.group(1)), int(told.group(2)), int(told.group(3))
         reader.require(name is not None, f"objects are {', '.join(known)}")
         reader.require(x < most[0] and y < most[1], "there is no such place")
-        found.append(Found(str(name), (x, y)))
+        found.append(VisibleObject(str(name), (x, y)))
     read_names(list_names(tuple(thing.name for thing in found)), form)
     return tuple(found)
 
 
-def _read_others(reader: LineReader, form: Form, agent: str) -> tuple[Other, ...]:
+def _read_others(reader: LineReader, form: Form, agent: str) -> tuple[VisibleAgent, ...]:
     """Read which agents are in sight."""
-    found: list[Other] = []
+    found: list[VisibleAgent] = []
     for match in reader.every(_OTHER):
         name, x, y, z, heading = match.groups()
         reader.require(name in form.names and name != agent, "others are those who are seen")
@@ -192,7 +194,7 @@ def _read_others(reader: LineReader, form: Form, agent: str) -> tuple[Other, ...
         inside = int(x) < size.width and int(y) < size.height and int(z) < LEVELS
         reader.require(inside, "no such place")
         turned = read_facing(heading, match.group(), form)
-        found.append(Other(name, (int(x), int(y), int(z)), turned))
+        found.append(VisibleAgent(name, (int(x), int(y), int(z)), turned))
     return tuple(found)
 
 

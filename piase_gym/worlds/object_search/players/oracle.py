@@ -23,7 +23,7 @@ HASTE: Final = 1e-6
 """The patience of an agent that knows where to go; see `next_look`."""
 
 
-class SearchOracle:
+class ObjectSearchOracle:
     """Plays ObjectSearch with the whole state in view.
 
     Args:

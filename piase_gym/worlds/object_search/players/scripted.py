@@ -30,7 +30,7 @@ from piase_gym.worlds.object_search.codes import (
     VERBS,
 )
 from piase_gym.worlds.object_search.config import RECALL_NAMES
-from piase_gym.worlds.object_search.facts import SearchFacts, Spoken
+from piase_gym.worlds.object_search.facts import ObjectSearchFacts, Spoken
 from piase_gym.worlds.object_search.form import Cells, Form, Place, Pose, Report, form_of
 from piase_gym.worlds.object_search.geometry import SIDE, WEDGE
 from piase_gym.worlds.object_search.observe.reports import read_report
@@ -147,7 +147,7 @@ def head_for(
     return STAYING, target[:0]
 
 
-class SearchScript:
+class ObjectSearchScript:
     """Plays one agent of ObjectSearch from its facts.
 
     Args:
@@ -173,7 +173,7 @@ class SearchScript:
         pose = facts.pose
         return self._search(facts, pose, agent) if isinstance(pose, Pose) else self._walk(facts)
 
-    def _walk(self, facts: SearchFacts) -> int:
+    def _walk(self, facts: ObjectSearchFacts) -> int:
         """Walk along the line; if there is a choice to make, go where the sign said."""
         recall = self.world.config.delay
         if recall is not None:
@@ -186,7 +186,7 @@ class SearchScript:
             self._way = FORWARD
         return self._way + ACTIONS * (self.talks and bool(facts.objects))
 
-    def _search(self, facts: SearchFacts, pose: Pose, agent: int) -> int:
+    def _search(self, facts: ObjectSearchFacts, pose: Pose, agent: int) -> int:
         """Go where the most is new, and report what is new."""
         if self._atlas is None:
             config = self.world.config
@@ -216,7 +216,7 @@ class SearchScript:
             action += ACTIONS
         return action
 
-    def _listen(self, facts: SearchFacts, atlas: Atlas, form: Form) -> None:
+    def _listen(self, facts: ObjectSearchFacts, atlas: Atlas, form: Form) -> None:
         """Draw what the others report; what they say in words is no report."""
         for letter in facts.messages:
             if isinstance(letter, Spoken):

@@ -21,7 +21,7 @@ from piase_gym.errors import SnapshotError
 from piase_gym.worlds.bullet_client import BulletClient, p, quiet
 from piase_gym.worlds.physics_playground.bullet.save_file import rebuilt
 from piase_gym.worlds.physics_playground.config import HERTZ
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
 
 ITERATIONS = 10
@@ -148,10 +148,10 @@ class Simulation(BulletClient):
         """Advance by one step of the environment; forces hold for all of its substeps."""
         p.stepSimulation(self.client)
 
-    def read(self) -> Reading:
+    def read(self) -> BodyReadings:
         """Read every movable body."""
         pose, speed, client = p.getBasePositionAndOrientation, p.getBaseVelocity, self.client
-        return Reading([(*pose(body, client), *speed(body, client)) for body in self.bodies])
+        return BodyReadings([(*pose(body, client), *speed(body, client)) for body in self.bodies])
 
     def push(
         self, agent: int, place: Sequence[float], force: Sequence[float], torque: Sequence[float]
@@ -277,7 +277,7 @@ class Simulation(BulletClient):
             assert hold is not None
             self.join(agent, hold)
 
-    def place(self, reading: Reading) -> None:
+    def place(self, reading: BodyReadings) -> None:
         """Put every body where a reading has it, at rest."""
         for body, (position, turn, *_) in zip(self.bodies, reading.raw, strict=True):
             p.resetBasePositionAndOrientation(body, position, turn, physicsClientId=self.client)

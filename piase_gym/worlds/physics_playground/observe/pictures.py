@@ -24,7 +24,7 @@ from piase_gym.worlds.physics_playground.observe.raycast import (
     draw,
     parts_with,
 )
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.state import Body, PlayState
 
 COLUMNS, LINES = 60, 30
@@ -57,7 +57,7 @@ def agent_colour(number: int, count: int) -> tuple[float, float, float]:
     return colorsys.hsv_to_rgb((0.58 + number / max(count, 1)) % 1.0, 0.75, 0.85)
 
 
-def ansi(state: PlayState, reading: Reading, config: PhysicsPlaygroundConfig) -> str:
+def ansi(state: PlayState, reading: BodyReadings, config: PhysicsPlaygroundConfig) -> str:
     """Draw the floor from above in letters, one letter per place, and say what they mean.
 
     A letter is twice as high as wide, and so is the place that it stands for. An agent is drawn as
@@ -155,7 +155,7 @@ def _wrapped(lines: Sequence[str]) -> list[str]:
 
 def picture(
     state: PlayState,
-    reading: Reading,
+    reading: BodyReadings,
     config: PhysicsPlaygroundConfig,
     viewer: int | None,
     side: int,
@@ -243,7 +243,7 @@ def _fixed(scene: Scene) -> list[Solid]:
     return found
 
 
-def _moving(state: PlayState, reading: Reading, viewer: int | None) -> list[Solid]:
+def _moving(state: PlayState, reading: BodyReadings, viewer: int | None) -> list[Solid]:
     """Return the objects, and all agents except the viewer."""
     found: list[Solid] = []
     for number in state.there:

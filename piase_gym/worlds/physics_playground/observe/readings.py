@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 flatten = chain.from_iterable
 
 
-class Reading:
+class BodyReadings:
     """Where all movable bodies are and how they move: objects first, then agents.
 
     Attributes:

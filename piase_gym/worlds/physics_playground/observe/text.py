@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from piase_gym.core.mailbox import Message
 from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
-from piase_gym.worlds.channel.heard import Earlier, Heard, heard_lines
+from piase_gym.worlds.channel.heard import EarlierMessage, Heard, heard_lines
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.facts import (
     PLACES,
     Layout,
-    PhysicsFacts,
+    PhysicsPlaygroundFacts,
     Sighting,
     fields_of,
     layout_of,
@@ -35,7 +35,7 @@ from piase_gym.worlds.physics_playground.levels.items import COLOURS, CRATE, KIN
 from piase_gym.worlds.texts.wording import counted
 
 
-def text_of(facts: PhysicsFacts, config: PhysicsPlaygroundConfig) -> str:
+def text_of(facts: PhysicsPlaygroundFacts, config: PhysicsPlaygroundConfig) -> str:
     """Write the facts as prose, each once; places follow from distances and bearings."""
     return _text_of(facts, config, layout_of(config))
 
@@ -115,27 +115,27 @@ COS = [math.cos(math.radians(degrees)) for degrees in range(360)]
 """The cosine of every degree."""
 
 
-def place_of(facts: PhysicsFacts, distance: int, bearing: int) -> tuple[float, float]:
+def place_of(facts: PhysicsPlaygroundFacts, distance: int, bearing: int) -> tuple[float, float]:
     """Return where something is on the floor, in metres."""
     x, y = _on_floor(facts, distance, bearing)
     return x / 100, y / 100
 
 
-def _on_floor(facts: PhysicsFacts, distance: int, bearing: int) -> tuple[int, int]:
+def _on_floor(facts: PhysicsPlaygroundFacts, distance: int, bearing: int) -> tuple[int, int]:
     """Return where something is on the floor, in centimetres."""
     turn = (facts.heading + bearing) % 360
     x = facts.position[0] + round(distance * COS[turn])
     return x, facts.position[1] + round(distance * COS[turn - 90])
 
 
-def _polar(facts: PhysicsFacts, distance: int, bearing: int) -> str:
+def _polar(facts: PhysicsPlaygroundFacts, distance: int, bearing: int) -> str:
     """Write where something is: on the floor, then as the agent sees it."""
     x, y = _on_floor(facts, distance, bearing)
     side = f"{abs(bearing)} {_side(bearing)}" if bearing else "ahead"
     return f"{_m(x)}, {_m(y)}; {_m(distance)} m, {side}"
 
 
-def _sighting(facts: PhysicsFacts, seen: Sighting, resting: int) -> str:
+def _sighting(facts: PhysicsPlaygroundFacts, seen: Sighting, resting: int) -> str:
     """Write where something is, its height if it is not the usual one, and its drift if any."""
     height = "" if seen.height == resting else f", {_m(seen.height)} m up"
     drift = f", {'+' if seen.drift > 0 else ''}{_m(seen.drift)}"
@@ -162,7 +162,7 @@ _LIDAR = re.compile(r"Lidar: ((?:-|\d+\.\d\d)(?: (?:-|\d+\.\d\d))*)\.")
 _HINT = re.compile(r"Hint: (.*)")
 
 
-def parse(text: str, config: PhysicsPlaygroundConfig) -> PhysicsFacts:
+def parse(text: str, config: PhysicsPlaygroundConfig) -> PhysicsPlaygroundFacts:
     """Read a canonical text back into the facts it was written from.
 
     Raises:
@@ -173,7 +173,7 @@ def parse(text: str, config: PhysicsPlaygroundConfig) -> PhysicsFacts:
     head = _HEAD.fullmatch(lines[0])
     if head is None:
         raise TextParseError(f"PhysicsPlayground: not the start of a text: {text[:80]!r}")
-    facts = PhysicsFacts(
+    facts = PhysicsPlaygroundFacts(
         agent=head.group(1),
         **_read_head(head, config),
         **_read_lines(lines[1:], head.group(1), config),
@@ -288,7 +288,9 @@ def _free(text: str) -> str:
         raise TextParseError(f"PhysicsPlayground: bad escape in {text[:80]!r}: {error}") from None
 
 
-def _problem(facts: PhysicsFacts, form: Layout, config: PhysicsPlaygroundConfig) -> str | None:
+def _problem(
+    facts: PhysicsPlaygroundFacts, form: Layout, config: PhysicsPlaygroundConfig
+) -> str | None:
     """Say what in the facts is impossible under a config, or return ``None``."""
     seen = [item.name for item in facts.objects]
     met = [item.name for item in facts.others]
@@ -331,17 +333,19 @@ def _ordered(names: Sequence[str], form: Layout) -> list[str]:
     return sorted(names, key=lambda name: touch_place(name, form)[0])
 
 
-class Kept(NamedTuple):
+class CapturedRow(NamedTuple):
     """What one agent may know at one moment: a row of a table that never changes."""
 
     table: NDArray[np.int64]
     seat: int
     messages: tuple[Message, ...]
     hint: str | None
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierMessage, ...] = ()
 
 
-def write_kept(config: PhysicsPlaygroundConfig, form: Layout, kept: Kept, _agent: int) -> str:
+def write_kept(
+    config: PhysicsPlaygroundConfig, form: Layout, kept: CapturedRow, _agent: int
+) -> str:
     """Write the text of an agent's row."""
     row = kept.table[kept.seat].tolist()
     fields = fields_of(row, form, kept.messages, kept.hint, kept.earlier)

@@ -21,7 +21,7 @@ from piase_gym.worlds.physics_playground.rules.strides import heading_to
 from piase_gym.worlds.physics_playground.world import PhysicsPlayground
 
 
-class PhysicsOracle:
+class PhysicsPlaygroundOracle:
     """Plays PhysicsPlayground with the whole state in view.
 
     Args:

@@ -15,7 +15,7 @@ from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground.actions import GRIP, NOOP, RELEASE, drive_command
 from piase_gym.worlds.physics_playground.bullet.client import SLOW_GRIP
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS
-from piase_gym.worlds.physics_playground.facts import PhysicsFacts, Sighting
+from piase_gym.worlds.physics_playground.facts import PhysicsPlaygroundFacts, Sighting
 from piase_gym.worlds.physics_playground.levels.bodies import HULL, hull
 from piase_gym.worlds.physics_playground.levels.items import COLOURS, Point
 from piase_gym.worlds.physics_playground.players.steering import Disc, around, steer
@@ -53,10 +53,10 @@ class Thing(NamedTuple):
     state: str
 
 
-class Eyes:
+class FloorView:
     """What an agent's facts say, in metres and radians on the floor."""
 
-    def __init__(self, facts: PhysicsFacts, body: str, sight: float) -> None:
+    def __init__(self, facts: PhysicsPlaygroundFacts, body: str, sight: float) -> None:
         """Map the facts onto the floor; `sight` is how far lidar reaches."""
         self.facts, self.body = facts, body
         self.place = facts.position[0] / 100.0, facts.position[1] / 100.0
@@ -100,7 +100,7 @@ class Eyes:
         return found
 
 
-class PhysicsScript:
+class PhysicsPlaygroundScript:
     """Plays one agent of PhysicsPlayground from its facts.
 
     Args:
@@ -121,15 +121,15 @@ class PhysicsScript:
         facts = self.world.facts(agent)
         self._held = self._held + 1 if facts.holding else 0
         self._ready = self._ready if facts.holding else 0
-        controller: Callable[[int, Eyes], Command] = getattr(self, f"_{config.task}")
-        return controller(agent, Eyes(facts, config.body, config.range))
+        controller: Callable[[int, FloorView], Command] = getattr(self, f"_{config.task}")
+        return controller(agent, FloorView(facts, config.body, config.range))
 
-    def _go(self, eyes: Eyes, place: Point, ignore: Sequence[str] = ()) -> Command:
+    def _go(self, eyes: FloorView, place: Point, ignore: Sequence[str] = ()) -> Command:
         """Drive towards a place, around what is seen to be in the way."""
         aim = math.dist(eyes.place, place), eyes.bearing(place)
         return around(eyes.place, eyes.face, aim, eyes.discs([*ignore, str(eyes.facts.holding)]))
 
-    def _fetch(self, agent: int, eyes: Eyes, thing: Thing) -> Command:
+    def _fetch(self, agent: int, eyes: FloorView, thing: Thing) -> Command:
         """Go to a thing and grip it."""
         nearest = all(thing.away <= other.away or abs(other.bearing) > 1.0 for other in eyes.things)
         if nearest and abs(thing.bearing) < 0.5 and self.world.legal(agent, GRIP):
@@ -138,11 +138,11 @@ class PhysicsScript:
             return steer(thing.bearing, 0.4)
         return self._go(eyes, thing.place, ignore=[thing.name])
 
-    def _reach(self, _agent: int, eyes: Eyes) -> Command:
+    def _reach(self, _agent: int, eyes: FloorView) -> Command:
         """Go to the target."""
         return self._go(eyes, eyes.goal)
 
-    def _push(self, _agent: int, eyes: Eyes) -> Command:
+    def _push(self, _agent: int, eyes: FloorView) -> Command:
         """Get behind the nearest thing, as seen from the zone, and push."""
         loose = [thing for thing in eyes.things if thing.state == "free"]
         if not loose:
@@ -160,7 +160,7 @@ class PhysicsScript:
             return steer(eyes.bearing(aim), 0.7)
         return self._go(eyes, (x - (room + 0.3) * ux, y - (room + 0.3) * uy))
 
-    def _stack(self, agent: int, eyes: Eyes) -> Command:
+    def _stack(self, agent: int, eyes: FloorView) -> Command:
         """Grip the loose box of the first colour, and put it on the highest of the others."""
         boxes = [thing for thing in eyes.things if "box" in thing.name]
         holding = eyes.facts.holding
@@ -183,7 +183,7 @@ class PhysicsScript:
             return steer(base.bearing, 0.1 + 0.8 * max(0.0, base.away - ahead))
         return self._go(eyes, base.place, ignore=[base.name])
 
-    def _gather(self, agent: int, eyes: Eyes) -> Command:
+    def _gather(self, agent: int, eyes: FloorView) -> Command:
         """Fetch the nearest thing that is not in the zone yet, and bring it there."""
         holding = eyes.facts.holding
         if holding is None:
@@ -200,14 +200,14 @@ class PhysicsScript:
             return steer(eyes.bearing(spot), 0.4)
         return self._go(eyes, spot)
 
-    def _spot(self, eyes: Eyes, name: str) -> Point:
+    def _spot(self, eyes: FloorView, name: str) -> Point:
         """Return where in the zone a thing is set down: each has its own place."""
         count = max(1, eyes.facts.placed[1])
         turn = 2.0 * math.pi * COLOURS.index(name.split()[0]) / count
         away = 0.45 * self.world.config.zone
         return eyes.goal[0] + away * math.cos(turn), eyes.goal[1] + away * math.sin(turn)
 
-    def _keep_away(self, agent: int, eyes: Eyes) -> Command:
+    def _keep_away(self, agent: int, eyes: FloorView) -> Command:
         """Run for the ball as a chaser; get between it and the nearest chaser as a keeper."""
         balls = [thing for thing in eyes.things if "ball" in thing.name]
         if not balls:
@@ -223,7 +223,7 @@ class PhysicsScript:
         size = max(math.dist((cx, cy), (x, y)), 1e-6)
         return self._go(eyes, (x + 0.45 * (cx - x) / size, y + 0.45 * (cy - y) / size))
 
-    def _carry(self, agent: int, eyes: Eyes) -> Command:
+    def _carry(self, agent: int, eyes: FloorView) -> Command:
         """Grip the crate on the zone's side, wait until the others are there, and pull."""
         crates = [thing for thing in eyes.things if "crate" in thing.name]
         if not crates:

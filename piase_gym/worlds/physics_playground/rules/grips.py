@@ -13,7 +13,7 @@ from piase_gym.worlds.physics_playground.bullet.client import SLOW_GRIP
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.geometry import compose, inverse, minus, plus, rotate
 from piase_gym.worlds.physics_playground.levels.bodies import hull
-from piase_gym.worlds.physics_playground.observe.readings import Reading
+from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
 
 GAP = 0.02
@@ -29,7 +29,7 @@ def hold_distance(body: Body, config: PhysicsPlaygroundConfig) -> float:
 
 
 def hold_of(
-    reading: Reading,
+    reading: BodyReadings,
     seat: int,
     number: int,
     towed: bool,
@@ -57,7 +57,7 @@ def hold_of(
     return Hold(number, towed, list(parent), list(child), list(turn), 0)
 
 
-def slipped(hold: Hold, reading: Reading, seat: int) -> bool:
+def slipped(hold: Hold, reading: BodyReadings, seat: int) -> bool:
     """Return whether a grip was pulled apart."""
     (a, qa, *_), (b, qb, *_) = reading.raw[seat], reading.raw[hold.object]
     left = 1.0 if hold.towed else 1.0 - min(hold.since, SLOW_GRIP) / SLOW_GRIP

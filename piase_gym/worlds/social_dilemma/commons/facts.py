@@ -25,10 +25,10 @@ import numpy as np
 from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
-from piase_gym.core.recall import Several
+from piase_gym.core.recall import UnnamedThings
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.heard import Earlier, Heard
+from piase_gym.worlds.channel.heard import EarlierMessage, Heard
 from piase_gym.worlds.channel.symbols import ChannelForm
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS, MAX_CODE, TURNS, on_map
 from piase_gym.worlds.grids.nouns import YOU
@@ -89,7 +89,7 @@ class CommonsFacts(Facts):
     zaps: int
     zapped: int
     reputation: tuple[Deeds, ...] = ()
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierMessage, ...] = ()
 
 
 class CommonsForm:
@@ -190,7 +190,7 @@ def things_in_sight(facts: CommonsFacts) -> dict[str, Any]:
     # An agent that stands on waste hides it; one that stands where an apple hung has eaten it.
     for kind, in_view in (("apple", shown), ("waste", shown.keys() - covered)):
         places = [place for place, name in shown.items() if name == kind]
-        found[kind] = Several(places, in_view)
+        found[kind] = UnnamedThings(places, in_view)
     return found
 
 

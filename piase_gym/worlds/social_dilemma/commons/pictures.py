@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.worlds.drawing import SCALE, Brush
+from piase_gym.worlds.drawing import SCALE, Canvas
 from piase_gym.worlds.grids.codes import AHEAD, FLOOR, HEADINGS
 from piase_gym.worlds.grids.figures import (
     ARROWS,
     NUMBERED_TILE,
-    Piece,
+    AgentFigure,
     blank_tile,
     cell_tile,
     default_tile,
@@ -126,7 +126,9 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     numbered = size >= NUMBERED_TILE
     here = [agent for agent in reversed(scene.agents) if not agent.out]
     pieces = [beam for agent in here if agent.beam for beam in _beams(scene, agent, size)]
-    pieces += [(a.x, a.y, piece_tile(Piece(a.number, a.heading, 0, numbered), size)) for a in here]
+    pieces += [
+        (a.x, a.y, piece_tile(AgentFigure(a.number, a.heading, 0, numbered), size)) for a in here
+    ]
     return picture(scene.cells, pieces, size, object_tile)
 
 
@@ -147,53 +149,53 @@ def _beams(scene: Scene, agent: Forager, tile: int) -> list[tuple[int, int, NDAr
     return found
 
 
-def paint_floor(brush: Brush) -> None:
+def paint_floor(canvas: Canvas) -> None:
     """Short grass, hardly darker than paper."""
-    brush.box((0, 0), (1, 1), "#eef1df")
+    canvas.box((0, 0), (1, 1), "#eef1df")
 
 
-def paint_bare(brush: Brush) -> None:
+def paint_bare(canvas: Canvas) -> None:
     """Bare earth with a few stalks."""
-    brush.box((0, 0), (1, 1), "#e6dcc3")
-    if not brush.tiny:
+    canvas.box((0, 0), (1, 1), "#e6dcc3")
+    if not canvas.tiny:
         for x in (0.3, 0.5, 0.7):
-            brush.line(((x, 0.75), (x + 0.04, 0.52)), 0.05, "#b39b6b")
+            canvas.line(((x, 0.75), (x + 0.04, 0.52)), 0.05, "#b39b6b")
 
 
-def paint_apple(brush: Brush) -> None:
+def paint_apple(canvas: Canvas) -> None:
     """A red apple with a leaf, on earth."""
-    brush.box((0, 0), (1, 1), "#dfe8c6")
-    if brush.tiny:
-        brush.disc((0.5, 0.5), 0.34, "#d1332e")
+    canvas.box((0, 0), (1, 1), "#dfe8c6")
+    if canvas.tiny:
+        canvas.disc((0.5, 0.5), 0.34, "#d1332e")
         return
-    brush.disc((0.5, 0.6), 0.3, "#1f243028")
-    brush.disc((0.42, 0.56), 0.24, "#c42b27")
-    brush.disc((0.58, 0.56), 0.24, "#c42b27")
-    brush.disc((0.42, 0.52), 0.17, "#e0524a")
-    brush.line(((0.5, 0.4), (0.54, 0.22)), 0.06, "#6b4a2b")
-    brush.shape(((0.54, 0.28), (0.78, 0.16), (0.66, 0.36)), "#4f9d3a")
+    canvas.disc((0.5, 0.6), 0.3, "#1f243028")
+    canvas.disc((0.42, 0.56), 0.24, "#c42b27")
+    canvas.disc((0.58, 0.56), 0.24, "#c42b27")
+    canvas.disc((0.42, 0.52), 0.17, "#e0524a")
+    canvas.line(((0.5, 0.4), (0.54, 0.22)), 0.06, "#6b4a2b")
+    canvas.shape(((0.54, 0.28), (0.78, 0.16), (0.66, 0.36)), "#4f9d3a")
 
 
-def paint_water(brush: Brush) -> None:
+def paint_water(canvas: Canvas) -> None:
     """Water with two small waves."""
-    brush.box((0, 0), (1, 1), "#a9d3ec")
-    if not brush.tiny:
+    canvas.box((0, 0), (1, 1), "#a9d3ec")
+    if not canvas.tiny:
         for y in (0.35, 0.68):
             points = ((0.15, y), (0.32, y - 0.07), (0.5, y), (0.68, y - 0.07), (0.85, y))
-            brush.line(points, 0.05, "#7db5da")
+            canvas.line(points, 0.05, "#7db5da")
 
 
-def paint_waste(brush: Brush) -> None:
+def paint_waste(canvas: Canvas) -> None:
     """Water with brown blots."""
-    brush.box((0, 0), (1, 1), "#8ea39a")
-    brush.disc((0.5, 0.52), 0.36, "#6b5a35")
-    if not brush.tiny:
+    canvas.box((0, 0), (1, 1), "#8ea39a")
+    canvas.disc((0.5, 0.52), 0.36, "#6b5a35")
+    if not canvas.tiny:
         for place, radius in (((0.3, 0.3), 0.14), ((0.72, 0.34), 0.1), ((0.68, 0.74), 0.13)):
-            brush.disc(place, radius, "#58492a")
-        brush.disc((0.44, 0.46), 0.12, "#85714a")
+            canvas.disc(place, radius, "#58492a")
+        canvas.disc((0.44, 0.46), 0.12, "#85714a")
 
 
-PAINTERS: Final[dict[int, Callable[[Brush], None]]] = {
+PAINTERS: Final[dict[int, Callable[[Canvas], None]]] = {
     FLOOR: paint_floor,
     APPLE: paint_apple,
     WATER: paint_water,
@@ -211,11 +213,11 @@ def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
 @functools.lru_cache(maxsize=64)
 def beam_tile(colour: str, heading: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of a piece of a beam, shape (tile, tile, 4); read-only."""
-    image, brush = blank_tile(tile)
+    image, canvas = blank_tile(tile)
     upright = heading % 2 == 0
     for half, share in ((0.26, "66"), (0.12, "cc")):
         start, end = (0.5 - half, 0.0), (0.5 + half, 1.0)
         if not upright:
             start, end = start[::-1], end[::-1]
-        brush.box(start, end, colour + share)
+        canvas.box(start, end, colour + share)
     return kept(image.reduce(SCALE))

@@ -14,8 +14,8 @@ from piase_gym.worlds.channel.heard import heard_lines
 from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.words import (
     COMPASS,
-    Place,
     SceneReader,
+    ViewerPlace,
     scene_text,
     words_of_cells,
 )
@@ -40,7 +40,7 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
     if facts.position is None:
         text += _away(facts.time_out)
     else:
-        place = Place(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
+        place = ViewerPlace(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
         text += _here(place) + words_of_cells(facts.cells, form, place)
     text += _deeds_text(form, facts.eaten, facts.cleaned, facts.zaps, facts.zapped)
     text += _reputation_text(facts.reputation)
@@ -59,7 +59,7 @@ def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     if x == NOWHERE:
         text += _away(out)
     else:
-        text += _seen_of_bytes(form, data[:area], Place(x, y, heading, width, height))
+        text += _seen_of_bytes(form, data[:area], ViewerPlace(x, y, heading, width, height))
     text += _deeds_text(form, *deeds) + _told_of_bytes(form, agent, data[form.told :])
     return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
@@ -69,7 +69,7 @@ _TOLD_OF_ONE: Final = struct.Struct("<8B6H").unpack_from
 
 
 @functools.lru_cache(maxsize=8192)
-def _seen_of_bytes(form: CommonsForm, cells: bytes, place: Place) -> str:
+def _seen_of_bytes(form: CommonsForm, cells: bytes, place: ViewerPlace) -> str:
     """Write where an agent is, and what it sees."""
     return _here(place) + scene_text(form, cells, place)
 
@@ -96,7 +96,7 @@ def _away(out: int) -> str:
     return f"\nYou are in time-out for {times(out, 'more step')}."
 
 
-def _here(place: Place) -> str:
+def _here(place: ViewerPlace) -> str:
     """Write where an agent is."""
     return f"\nYou are at column {place.x}, row {place.y}, facing {COMPASS[place.heading]}."
 
@@ -201,7 +201,7 @@ def _read_cells(
         return (("unseen",) * form.columns,) * form.rows
     inside = position[0] < size[0] and position[1] < size[1]
     reader.require(inside, "that place is not on the grid")
-    scene = SceneReader(form, Place(*position, HEADINGS.index(heading), *size))
+    scene = SceneReader(form, ViewerPlace(*position, HEADINGS.index(heading), *size))
     while scene.take(reader.line):
         reader.place += 1
     return scene.cells()

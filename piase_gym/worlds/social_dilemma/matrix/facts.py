@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
-from piase_gym.worlds.channel.heard import Earlier, Heard
+from piase_gym.worlds.channel.heard import EarlierMessage, Heard
 from piase_gym.worlds.channel.symbols import ChannelForm, highest
 from piase_gym.worlds.social_dilemma.config import (
     GAMES,
@@ -92,7 +92,7 @@ class MatrixFacts(Facts):
     history: tuple[Chosen, ...]
     unread: tuple[Chosen, ...] = ()
     reputation: tuple[tuple[str, int], ...] = ()
-    earlier: tuple[Earlier, ...] = ()
+    earlier: tuple[EarlierMessage, ...] = ()
     coin: str | None = None
 
 

@@ -128,7 +128,7 @@ def _choice(cooperates: bool, unread: bool, words: tuple[str, str]) -> str:
     return words[0 if cooperates else 1]
 
 
-def payoffs_told(config: SocialDilemmaConfig) -> str:
+def payoffs_text(config: SocialDilemmaConfig) -> str:
     """Say what choices pay, for the prompt: from the side of the first agent."""
     words = config.words
     mine, theirs = form_of(config).tables(0)

@@ -116,9 +116,9 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             command = Command(name, command.parameters)
         return super().write(command)
 
-    def describe_step(self, acts: Sequence[Act], tick: StepResult) -> list[LastStep | None]:
+    def describe_step(self, acts: Sequence[Act], result: StepResult) -> list[LastStep | None]:
         """Describe milestones by the names of choices, and steps of talk by what was said."""
-        return [last and self._by_names(last) for last in super().describe_step(acts, tick)]
+        return [last and self._by_names(last) for last in super().describe_step(acts, result)]
 
     def _by_names(self, last: LastStep) -> LastStep:
         """Return the line of the last step in the words of the text."""

@@ -34,7 +34,7 @@ STEPS: Final = ((0, -1, 0), (1, 0, 3), (0, 1, 1), (-1, 0, 2))
 Cell = tuple[int, int]
 
 
-class DilemmaOracle:
+class SocialDilemmaOracle:
     """Plays SocialDilemma for the good of all.
 
     Args:

@@ -27,7 +27,7 @@ NEVER: Final = -1000
 """When a cell was last seen, for cells that never were."""
 
 
-class DilemmaScript:
+class SocialDilemmaScript:
     """Plays one agent of SocialDilemma from its facts.
 
     Args:

@@ -95,7 +95,7 @@ DOMAINS: Final = _read()
 """Every domain; each table but the first refers to the one before it."""
 
 
-class Made(NamedTuple):
+class GeneratedDatabase(NamedTuple):
     """A generated database, with the words for its parts.
 
     Attributes:
@@ -108,7 +108,7 @@ class Made(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def build(domain: str, variant: int, tables: int, columns: int, rows: int) -> Made:
+def build(domain: str, variant: int, tables: int, columns: int, rows: int) -> GeneratedDatabase:
     """Return a database of a domain.
 
     Args:
@@ -140,7 +140,7 @@ def build(domain: str, variant: int, tables: int, columns: int, rows: int) -> Ma
             )
             before = keys
         connection.commit()
-        return Made(Database(domain, connection.serialize()), kept)
+        return GeneratedDatabase(Database(domain, connection.serialize()), kept)
 
 
 def _some(fields: tuple[Field, ...], most: int, stream: Stream) -> tuple[Field, ...]:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from piase_gym.core.rng import Stream, StreamId
 from piase_gym.errors import GenerationError
 from piase_gym.worlds.sql_query.levels.dataset import Database, Task
-from piase_gym.worlds.sql_query.levels.domains import DOMAINS, VARIANTS, Entity, Field, Made, build
+from piase_gym.worlds.sql_query.levels.domains import (
+    DOMAINS,
+    VARIANTS,
+    Entity,
+    Field,
+    GeneratedDatabase,
+    build,
+)
 from piase_gym.worlds.sql_query.rules.engine import LocalEngine
 from piase_gym.worlds.texts.wording import article
 
@@ -51,7 +58,7 @@ class Draft(NamedTuple):
 class Draw:
     """Draws parts of one database."""
 
-    def __init__(self, made: Made, stream: Stream) -> None:
+    def __init__(self, made: GeneratedDatabase, stream: Stream) -> None:
         self.made, self.stream = made, stream
         self._engine = LocalEngine(made.database)
 

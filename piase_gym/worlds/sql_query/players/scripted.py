@@ -49,7 +49,7 @@ class Link(NamedTuple):
         return f"{child.name} AS T1 JOIN {parent.name} AS T2 ON {on}"
 
 
-class Reading:
+class QuestionReading:
     """A question together with a schema.
 
     Args:
@@ -124,19 +124,19 @@ def _function(words: str) -> str:
 Match = re.Match[str]
 
 
-def _set(q: Reading, m: Match) -> str | None:
+def _set(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[2])
     column, new = q.column(m[1], table), m[5].rstrip(".")
     named = q.column(m[3], table).name
     return f"UPDATE {table.name} SET {column.name} = {new} WHERE {named} = {_quoted(m[4])}"
 
 
-def _remove(q: Reading, m: Match) -> str | None:
+def _remove(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[1])
     return f"DELETE FROM {table.name}{q.conditions(m[2], table)}"
 
 
-def _add(q: Reading, m: Match) -> str | None:
+def _add(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[1])
     values = re.findall(r"([\w ]+?) (\"[^\"]+\"|-?\d+(?:\.\d+)?)(?:, |\.$)", m[2])
     names = ", ".join(q.column(name, table).name for name, _ in values)
@@ -144,7 +144,7 @@ def _add(q: Reading, m: Match) -> str | None:
     return f"INSERT INTO {table.name} ({names}) VALUES ({row})"
 
 
-def _having(q: Reading, m: Match) -> str | None:
+def _having(q: QuestionReading, m: Match) -> str | None:
     link = q.link(m[3], m[1])
     if link is None:
         return None
@@ -155,7 +155,7 @@ def _having(q: Reading, m: Match) -> str | None:
     )
 
 
-def _both(q: Reading, m: Match) -> str | None:
+def _both(q: QuestionReading, m: Match) -> str | None:
     link = q.link(m[3], m[2])
     if link is None:
         return None
@@ -164,7 +164,7 @@ def _both(q: Reading, m: Match) -> str | None:
     return f"{half}{_quoted(m[5])} INTERSECT {half}{_quoted(m[6])}"
 
 
-def _without(q: Reading, m: Match) -> str | None:
+def _without(q: QuestionReading, m: Match) -> str | None:
     link = q.link(m[3], m[2])
     if link is None:
         return None
@@ -173,7 +173,7 @@ def _without(q: Reading, m: Match) -> str | None:
     return f"SELECT {f} FROM {link.parent.name} WHERE {key.other} NOT IN ({inner})"
 
 
-def _with_most(q: Reading, m: Match) -> str | None:
+def _with_most(q: QuestionReading, m: Match) -> str | None:
     link = q.link(m[4], m[2])
     if link is None:
         return None
@@ -182,26 +182,26 @@ def _with_most(q: Reading, m: Match) -> str | None:
     return f"SELECT T2.{f} FROM {link.joined} {grouped}"
 
 
-def _group_with_most(q: Reading, m: Match) -> str | None:
+def _group_with_most(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[3])
     g = q.column(m[1], table).name
     return f"SELECT {g} FROM {table.name} GROUP BY {g} ORDER BY COUNT(*) {_way(m[2])} LIMIT 1"
 
 
-def _no_such(q: Reading, m: Match) -> str | None:
+def _no_such(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[2])
     whole = f"SELECT {q.column(m[1], table).name} FROM {table.name}"
     return f"{whole} EXCEPT {whole}{q.conditions(m[3], table)}"
 
 
-def _average_of(q: Reading, m: Match) -> str | None:
+def _average_of(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[2])
     f, n = q.column(m[1], table).name, q.column(m[3], table, True).name
     sign = "<" if m[4] in ("below", "less than") else ">"
     return f"SELECT {f} FROM {table.name} WHERE {n} {sign} (SELECT AVG({n}) FROM {table.name})"
 
 
-def _belong(q: Reading, m: Match) -> str | None:
+def _belong(q: QuestionReading, m: Match) -> str | None:
     link = q.link(m[2], m[3])
     if link is None:
         return None
@@ -209,13 +209,13 @@ def _belong(q: Reading, m: Match) -> str | None:
     return f"SELECT T1.{f} FROM {link.joined}{q.conditions(m[4], link.parent, 'T2.')}"
 
 
-def _extremes(q: Reading, m: Match) -> str | None:
+def _extremes(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[2])
     n = q.column(m[1], table, True).name
     return f"SELECT MIN({n}), MAX({n}) FROM {table.name}"
 
 
-def _per_group(q: Reading, m: Match) -> str | None:
+def _per_group(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[1])
     g = q.column(m[2], table).name
     function, numbered = _function(m[1]), q.column(m[1], table, True).name
@@ -223,31 +223,31 @@ def _per_group(q: Reading, m: Match) -> str | None:
     return f"SELECT {g}, {told} FROM {table.name} GROUP BY {g}"
 
 
-def _sorted(q: Reading, m: Match) -> str | None:
+def _sorted(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[1])
     f, n = q.column(m[1], table).name, q.column(m[3], table).name
     return f"SELECT {f} FROM {table.name} ORDER BY {n} {'DESC' if m[2] == 'descending' else 'ASC'}"
 
 
-def _winner(q: Reading, m: Match) -> str | None:
+def _winner(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[2])
     f, n = q.column(m[1], table).name, q.column(m[4], table, True).name
     return f"SELECT {f} FROM {table.name} ORDER BY {n} {_way(m[3])} LIMIT 1"
 
 
-def _how_many(q: Reading, m: Match) -> str | None:
+def _how_many(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[1])
     return f"SELECT COUNT(*) FROM {table.name}{q.conditions(m[1], table)}"
 
 
-def _different(q: Reading, m: Match) -> str | None:
+def _different(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[0])
     g = q.column(m[0], table).name
     counted = "COUNT(DISTINCT {})" if m[0].lower().startswith("how many") else "DISTINCT {}"
     return f"SELECT {counted.format(g)} FROM {table.name}"
 
 
-def _list(q: Reading) -> str:
+def _list(q: QuestionReading) -> str:
     table = q.table(q.question)
     head = re.split(r"\b(?:whose|where)\b", q.question)[0]
     function = _function(head)
@@ -256,7 +256,7 @@ def _list(q: Reading) -> str:
     return f"SELECT {told} FROM {table.name}{q.conditions(q.question, table)}"
 
 
-_WAYS: tuple[tuple[str, Callable[[Reading, Match], str | None]], ...] = (
+_WAYS: tuple[tuple[str, Callable[[QuestionReading, Match], str | None]], ...] = (
     (r"Set the (.+?) of the (.+?) whose (.+?) is \"(.+?)\" to (.+)", _set),
     (r"Remove all (.+?) (whose .+)", _remove),
     (r"Add an? (.+?) with (.+)", _add),
@@ -288,7 +288,7 @@ _PATTERNS = tuple((re.compile(said, re.IGNORECASE | re.DOTALL), way) for said, w
 
 def solve(question: str, tables: Sequence[Table]) -> str:
     """Return a query for a question."""
-    reading = Reading(question, tables)
+    reading = QuestionReading(question, tables)
     if not reading.tables:
         return "SHOW TABLES"
     for pattern, way in _PATTERNS:
@@ -299,7 +299,7 @@ def solve(question: str, tables: Sequence[Table]) -> str:
     return _list(reading)
 
 
-class SqlQuerySolver:
+class SqlQueryScript:
     """Plays SqlQuery from an agent's facts alone.
 
     Args:

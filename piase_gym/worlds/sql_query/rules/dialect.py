@@ -7,7 +7,7 @@ sqlglot does the translation. This module adds what depends on the schema or has
 - tied rows of a grouped query are in the order of their groups (`forms` has more of such changes);
 - functions of texts and dates are those of `collation`, where SQLite's differ or are missing;
 - the database has its own name, and the time stands still;
-- errors about missing names are in MySQL's words (`told_as_mysql`);
+- errors about missing names are in MySQL's words (`mysql_error_text`);
 - names are quoted with backticks, which SQLite never takes for strings.
 
 Most of what MySQL refuses and SQLite does not is run: columns that are not grouped, names that are
@@ -138,7 +138,7 @@ def _told_near(near: str, line: int) -> str:
     )
 
 
-def told_as_mysql(error: str, sql: str, database: Database) -> str:
+def mysql_error_text(error: str, sql: str, database: Database) -> str:
     """Return an error of SQLite, such as about a missing name, in MySQL's words.
 
     Args:

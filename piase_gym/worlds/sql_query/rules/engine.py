@@ -28,8 +28,8 @@ from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules.dialect import (
     NOTHING,
     TranslationError,
+    mysql_error_text,
     tidied,
-    told_as_mysql,
     translate,
 )
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
@@ -190,7 +190,7 @@ def _run(
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, told, reason, changed = answer
     if told is not None and database.dialect == "mysql":
-        told = told_as_mysql(told, tidied(sql), database)
+        told = mysql_error_text(told, tidied(sql), database)
     return Result(rows, columns, told, reason, changed=changed)
 
 

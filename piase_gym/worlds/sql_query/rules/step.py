@@ -10,7 +10,7 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import DecodedAction, StepResult, shared
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.rules.engine import Result, schema_asked
-from piase_gym.worlds.sql_query.state import Asked, Setting, SqlState
+from piase_gym.worlds.sql_query.state import LastQuery, Setting, SqlState
 
 MILESTONES = ("query_run", "answer_found")
 
@@ -131,7 +131,7 @@ def _ask(turn: Turn, agent: int, sql: str, note: dict[str, Any]) -> Outcome:
     if found.changed and found.reason is None:
         state.journal.append(sql)
     turn.results[agent] = found
-    state.asked[agent] = Asked(sql, at, found.error, found.reason, found.changed)
+    state.asked[agent] = LastQuery(sql, at, found.error, found.reason, found.changed)
     note["score"] = turn.judge(found)
     note["error"] = found.reason
     if found.reason is not None:

@@ -96,7 +96,7 @@ _EACH = ("json_each('[]')", "json_tree('[]')")
 _CLOCKS = ("date", "time", "datetime", "julianday", "strftime", "unixepoch")
 
 
-class Watch:
+class QueryMeter:
     """Counts the work of one query, and the CPU time that it takes.
 
     No query fails because the machine is busy with other things.
@@ -138,7 +138,7 @@ class Database:
         self,
         image: bytes,
         writes: bool,
-        watch: Watch,
+        watch: QueryMeter,
         setup: Callable[[sqlite3.Connection], frozenset[str]],
     ) -> None:
         self.watch, self.size, self.denied = watch, len(image), ""
@@ -297,7 +297,7 @@ class Server:
     """
 
     def __init__(self, room: int, heap: int) -> None:
-        self.room, self.watch = room, Watch()
+        self.room, self.watch = room, QueryMeter()
         self.open: OrderedDict[tuple[Any, ...], Database] = OrderedDict()
         self.setup = _own_setup()
         limit = sqlite3.connect(":memory:")

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import AgentId
 from piase_gym.core.limits import MOST_STEPS, Reward
-from piase_gym.core.shorthand import Lenient
+from piase_gym.core.shorthand import ShorthandModel
 
 VERBS = ("look", "go", "take", "drop", "put", "open", "close", "unlock", "use", "read", "search")
 """The verbs that interactions and `action_taken` triggers can name, besides those below."""
@@ -52,7 +52,7 @@ Whose = Annotated[AgentId | None, Field(description="whose; default: anybody's")
 Agents = AgentId | Literal["all"] | None
 
 
-class Part(Lenient):
+class Part(ShorthandModel):
     """Common settings of the parts of a story. A list in `LISTED` may be given as one entry."""
 
     @field_validator("description", "read_text", "content", mode="before", check_fields=False)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from piase_gym.worlds.text_room.facts import STATES, PastRoom, PastThing, Way
+from piase_gym.worlds.text_room.facts import STATES, KnownExit, PastRoom, PastThing
 from piase_gym.worlds.text_room.levels.story_rules import OPPOSITE
 from piase_gym.worlds.text_room.observe.visibility import look_around
-from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState, way_number
+from piase_gym.worlds.text_room.state import Plot, RoomState, VisibleState, way_number
 
 
-def mark_of(plot: Plot, state: RoomState | Arrangement, agent: int, k: int) -> int:
+def mark_of(plot: Plot, state: RoomState | VisibleState, agent: int, k: int) -> int:
     """Return the index in `facts.STATES` of an object, as far as an agent that sees it knows."""
     if plot.opens[k]:
         if state.is_open[k]:
@@ -22,10 +22,10 @@ def mark_of(plot: Plot, state: RoomState | Arrangement, agent: int, k: int) -> i
     return STATES.index("searched" if k in state.searched[agent] else "not searched")
 
 
-def ways_of(plot: Plot, walked: list[int] | tuple[int, ...], room: int) -> tuple[Way, ...]:
+def ways_of(plot: Plot, walked: list[int] | tuple[int, ...], room: int) -> tuple[KnownExit, ...]:
     """Return the ways out of a room, for an agent that knows where some of them lead."""
     return tuple(
-        Way(
+        KnownExit(
             direction,
             plot.objects[door] if door >= 0 else "",
             plot.rooms[to] if way_number(room, direction) in walked else "",

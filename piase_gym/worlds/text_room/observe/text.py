@@ -19,13 +19,13 @@ from piase_gym.worlds.text_room.config import (
 )
 from piase_gym.worlds.text_room.facts import (
     STATES,
-    Held,
+    HeldObject,
+    KnownExit,
     PastRoom,
     PastThing,
-    Seen,
     StepFacts,
     TextRoomFacts,
-    Way,
+    VisibleObject,
 )
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.texts.letters import letter_line, read_letters
@@ -66,7 +66,7 @@ def scene_of(facts: TextRoomFacts) -> str:
     return "\n".join(lines)
 
 
-def _ways(ways: Sequence[Way]) -> str:
+def _ways(ways: Sequence[KnownExit]) -> str:
     return "; ".join([_way(*way) for way in ways])
 
 
@@ -88,7 +88,7 @@ _STATE = {shown.strip(" ()"): state for state, shown in _SHOWN.items()} | {"open
 _STATES = "|".join(filter(None, _STATE))
 
 
-def _held(held: Held) -> str:
+def _held(held: HeldObject) -> str:
     return f"the {printable(held.name)}{_SHOWN[held.state]}"
 
 
@@ -118,7 +118,7 @@ _free_line = functools.lru_cache(maxsize=4096)(one_line)
 """Writes a free string on one line; cached, as the same descriptions recur."""
 
 
-def _object(thing: Seen, empty: bool) -> str:
+def _object(thing: VisibleObject, empty: bool) -> str:
     """Write an object in sight; if it is an open container with nothing in it, say so."""
     name, description = printable(thing.name), thing.description
     more = f" in the {printable(thing.inside)}" if thing.inside else ""
@@ -157,7 +157,7 @@ class _Names:
         self.rooms = {printable(name): name for name in rooms}
         self.objects = {printable(name): name for name in objects}
 
-    def thing(self, match: re.Match[str]) -> Seen:
+    def thing(self, match: re.Match[str]) -> VisibleObject:
         """Read a line about an object in sight."""
         first, shown, state, description = match.groups()
         name, inside = self._inside(shown)
@@ -165,7 +165,7 @@ class _Names:
         if first != "the":
             self.lines.require(not look and first == article(spaced(name)), "another article")
             look = _plain_look(name)
-        return Seen(name, inside, _STATE[state or ""], look)
+        return VisibleObject(name, inside, _STATE[state or ""], look)
 
     def _inside(self, shown: str) -> tuple[str, str]:
         """Read ``coin`` or ``coin in the box``."""
@@ -178,7 +178,7 @@ class _Names:
                 return self.objects[name], self.objects[host]
         raise self.lines.error(shown)
 
-    def held(self, shown: str) -> tuple[Held, ...]:
+    def held(self, shown: str) -> tuple[HeldObject, ...]:
         """Read what is carried."""
         if shown == "nothing":
             return ()
@@ -188,17 +188,17 @@ class _Names:
             if match is None:
                 raise self.lines.error(part)
             name = self.lines.name(match.group(1), self.objects)
-            found.append(Held(name, _STATE[match.group(2) or ""]))
+            found.append(HeldObject(name, _STATE[match.group(2) or ""]))
         return tuple(found)
 
-    def ways(self, shown: str) -> tuple[Way, ...]:
+    def ways(self, shown: str) -> tuple[KnownExit, ...]:
         """Read the ways out."""
         found = []
         for part in shown.split("; "):
             direction, _, names = part.partition(" ")
             if direction not in DIRECTIONS:
                 raise self.lines.error(part)
-            found.append(Way(direction, *self._door_and_room(names)))
+            found.append(KnownExit(direction, *self._door_and_room(names)))
         return tuple(found)
 
     def _door_and_room(self, shown: str) -> tuple[str, str]:
@@ -362,7 +362,7 @@ def native_of(facts: TextRoomFacts) -> str:
     return escape("\n".join(lines))
 
 
-def _brief(thing: Seen) -> str:
+def _brief(thing: VisibleObject) -> str:
     where = f" in {spaced(thing.inside)}" if thing.inside else ""
     state = {"open": " (open)", "closed": " (closed)"}.get(thing.state, "")
     if thing.state in ("locked", "unlocked"):

@@ -13,7 +13,7 @@ from piase_gym.worlds.text_room.actions import Vocabulary
 from piase_gym.worlds.text_room.config import (
     TextRoomEnvelope,
 )
-from piase_gym.worlds.text_room.facts import STATES, PastRoom, StepFacts, TextRoomFacts, Way
+from piase_gym.worlds.text_room.facts import STATES, KnownExit, PastRoom, StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.rules.events import LIMIT
 from piase_gym.worlds.text_room.state import STATUSES, Plot, RoomState
@@ -94,7 +94,11 @@ def first_object(envelope: TextRoomEnvelope) -> int:
 
 
 def put_room(
-    row: NDArray[np.float32], words: Vocabulary, room: str, description: str, exits: Iterable[Way]
+    row: NDArray[np.float32],
+    words: Vocabulary,
+    room: str,
+    description: str,
+    exits: Iterable[KnownExit],
 ) -> None:
     """Write a room and its ways out into a vector that has zeros there."""
     envelope = words.envelope
@@ -104,7 +108,7 @@ def put_room(
 
 
 def _put_ways(
-    row: NDArray[np.float32], place: int, words: Vocabulary, exits: Iterable[Way]
+    row: NDArray[np.float32], place: int, words: Vocabulary, exits: Iterable[KnownExit]
 ) -> None:
     """Write ways out into a vector that has zeros there."""
     for direction, door, to in exits:

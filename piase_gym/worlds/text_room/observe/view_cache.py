@@ -1,7 +1,7 @@
 """What agents see and may do, cached for the arrangements of things that have occurred.
 
 Most commands move nothing, and agents come back to where they were. What follows from an
-`Arrangement` alone is worked out once for each that occurs in an episode.
+`VisibleState` alone is worked out once for each that occurs in an episode.
 """
 
 from __future__ import annotations
@@ -14,12 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.worlds.text_room.actions import Table
-from piase_gym.worlds.text_room.facts import STATES, Held, Seen, StepFacts, TextRoomFacts
+from piase_gym.worlds.text_room.facts import (
+    STATES,
+    HeldObject,
+    StepFacts,
+    TextRoomFacts,
+    VisibleObject,
+)
 from piase_gym.worlds.text_room.observe import text, vector
 from piase_gym.worlds.text_room.observe.recall import mark_of, ways_of
-from piase_gym.worlds.text_room.observe.visibility import Sight, look_around
+from piase_gym.worlds.text_room.observe.visibility import VisibleThings, look_around
 from piase_gym.worlds.text_room.rules.legality import legal_indices
-from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
+from piase_gym.worlds.text_room.state import Plot, RoomState, VisibleState
 
 MOST = 256
 """The most arrangements that are remembered for each agent."""
@@ -39,8 +45,8 @@ class AgentView(NamedTuple):
     """
 
     agent: int
-    arranged: Arrangement
-    sight: Sight
+    arranged: VisibleState
+    sight: VisibleThings
     mask: NDArray[np.int8]
     row: NDArray[np.float32]
     facts: TextRoomFacts
@@ -94,12 +100,12 @@ class ViewCache:
         """Remember nothing yet."""
         self.plot, self.table, self.agents, self.goals = plot, table, agents, goals
         self.words = table.words
-        self._known: list[dict[Arrangement, AgentView]] = [{} for _ in agents]
+        self._known: list[dict[VisibleState, AgentView]] = [{} for _ in agents]
         self.invalidate()
 
     def invalidate(self) -> None:
         """Take note that the state may have changed."""
-        self._arranged: Arrangement | None = None
+        self._arranged: VisibleState | None = None
         self._now: list[AgentView | None] = [None] * len(self.agents)
 
     def of(self, agent: int, state: RoomState) -> AgentView:
@@ -118,7 +124,7 @@ class ViewCache:
             self._now[agent] = found
         return found
 
-    def _look(self, agent: int, arranged: Arrangement) -> AgentView:
+    def _look(self, agent: int, arranged: VisibleState) -> AgentView:
         """Work out what an agent sees and may do."""
         sight = look_around(self.plot, arranged, agent)
         bits = bytearray(self.table.bases["size"])
@@ -135,13 +141,15 @@ class ViewCache:
         name = self.plot.rooms[room]
         return looks.get(f"room:{name}", self.plot.story.rooms[name].description)
 
-    def _facts(self, agent: int, arranged: Arrangement, sight: Sight) -> TextRoomFacts:
+    def _facts(self, agent: int, arranged: VisibleState, sight: VisibleThings) -> TextRoomFacts:
         """Return what an agent knows, without the facts of the step."""
         plot, names, looks = self.plot, self.plot.objects, dict(arranged.looks)
         marks = {k: STATES[mark_of(plot, arranged, agent, k)] for k in sight.reach}
         room = arranged.rooms[agent]
         seen = [
-            Seen(names[k], names[host] if host >= 0 else "", marks[k], plot.look_of(k, looks))
+            VisibleObject(
+                names[k], names[host] if host >= 0 else "", marks[k], plot.look_of(k, looks)
+            )
             for k, host in sight.here
         ]
         return TextRoomFacts(
@@ -150,7 +158,7 @@ class ViewCache:
             description=self._description(room, looks),
             exits=ways_of(plot, arranged.walked[agent], room),
             objects=tuple(seen),
-            inventory=tuple([Held(names[k], marks[k]) for k in sight.held]),
+            inventory=tuple([HeldObject(names[k], marks[k]) for k in sight.held]),
             others=tuple([self.agents[k] for k in sight.others]),
             goal=self.goals[agent],
             stats=(),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from piase_gym.worlds.text_room.state import AT_ITS_DOOR, Arrangement, Plot, RoomState
+from piase_gym.worlds.text_room.state import AT_ITS_DOOR, Plot, RoomState, VisibleState
 
 
-class Sight(NamedTuple):
+class VisibleThings(NamedTuple):
     """What an agent sees and holds.
 
     Attributes:
@@ -27,7 +27,7 @@ class Sight(NamedTuple):
         return sorted([*self.held, *(k for k, _ in self.here)])
 
 
-def look_around(plot: Plot, state: RoomState | Arrangement, agent: int) -> Sight:
+def look_around(plot: Plot, state: RoomState | VisibleState, agent: int) -> VisibleThings:
     """Return what an agent sees and holds."""
     rooms, room = len(plot.rooms), state.rooms[agent]
     people = rooms + len(plot.objects)
@@ -46,11 +46,11 @@ def look_around(plot: Plot, state: RoomState | Arrangement, agent: int) -> Sight
         for k, status in enumerate(state.status)
         if k != agent and status == "playing" and state.rooms[k] == room
     ]
-    return Sight(tuple(here), tuple(held), tuple(others))
+    return VisibleThings(tuple(here), tuple(held), tuple(others))
 
 
 def can_reach(plot: Plot, state: RoomState, agent: int, k: int) -> bool:
-    """Return whether an object is in sight or in hand, as listed by `Sight.reach`."""
+    """Return whether an object is in sight or in hand, as listed by `VisibleThings.reach`."""
     rooms, room, place = len(plot.rooms), state.rooms[agent], state.place[k]
     people = rooms + len(plot.objects)
     if place == room or place == people + agent:
@@ -60,7 +60,7 @@ def can_reach(plot: Plot, state: RoomState, agent: int, k: int) -> bool:
     return rooms <= place < people and _uncovered(plot, state, k, room, people + agent)
 
 
-def _uncovered(plot: Plot, state: RoomState | Arrangement, k: int, room: int, mine: int) -> bool:
+def _uncovered(plot: Plot, state: RoomState | VisibleState, k: int, room: int, mine: int) -> bool:
     """Return whether something that is in something can be seen from a room."""
     rooms = len(plot.rooms)
     place = state.place[k]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from piase_gym.core.commands import Command, Outcome
 from piase_gym.worlds.text_room.observe.visibility import look_around
-from piase_gym.worlds.text_room.players.relevance import Needs, needs_of
+from piase_gym.worlds.text_room.players.relevance import RelevantThings, needs_of
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal
 from piase_gym.worlds.text_room.rules.step import successor
 from piase_gym.worlds.text_room.state import Plot, RoomState
@@ -132,7 +132,7 @@ class Search:
         """Find out what matters."""
         self.world, self.plot = world, world.plot
         self.agents = list(agents)
-        self.needs: Needs = needs_of(world.plot, world.state_of)
+        self.needs: RelevantThings = needs_of(world.plot, world.state_of)
         setups = world.plot.story.agent_setup
         events = world.plot.story.events
         self._timed = (

@@ -17,7 +17,7 @@ from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 
 
 @dataclass
-class Needs:
+class RelevantThings:
     """What matters in a state.
 
     Attributes:
@@ -47,7 +47,7 @@ class Tracer:
     def __init__(self, plot: Plot, state: RoomState) -> None:
         """Begin with nothing but the doors, whose keys always matter."""
         self.plot, self.state = plot, state
-        self.needs = Needs()
+        self.needs = RelevantThings()
         stats = [row for setup in plot.story.agent_setup for row in setup.stats.items()]
         self._timed = ["steps", *(name for name, stat in stats if stat.per_step)]
         self._flags: set[str] = set()
@@ -208,7 +208,7 @@ class Tracer:
             self.condition(condition)
 
 
-def needs_of(plot: Plot, state: RoomState) -> Needs:
+def needs_of(plot: Plot, state: RoomState) -> RelevantThings:
     """Return what matters for winning from a state."""
     tracer = Tracer(plot, state)
     for condition in plot.story.win_conditions:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from piase_gym.core.commands import Command
-from piase_gym.worlds.text_room.facts import TextRoomFacts, Way
+from piase_gym.worlds.text_room.facts import KnownExit, TextRoomFacts
 from piase_gym.worlds.text_room.world import TextRoom
 from piase_gym.worlds.texts.wording import spaced
 
@@ -20,11 +20,11 @@ PLAYFUL = ("take", "use", "put")
 """The verbs to try when nothing else is left, in this order."""
 
 
-class Mind:
+class AgentNotes:
     """What one agent has seen and tried in this episode."""
 
     def __init__(self) -> None:
-        self.ways: dict[str, dict[str, Way]] = {}
+        self.ways: dict[str, dict[str, KnownExit]] = {}
         """For each room that it was in, the ways out by their directions."""
         self.states: dict[str, dict[str, str]] = {}
         """For each room, what was last seen there, with its state."""
@@ -63,7 +63,7 @@ class Mind:
         """Return whether something is carried that was not yet tried on a lock."""
         return bool(carried(facts) - self.keys.get(spaced(thing), set()))
 
-    def is_shut(self, room: str, way: Way) -> bool:
+    def is_shut(self, room: str, way: KnownExit) -> bool:
         """Return whether the door of a way was shut when it was last seen."""
         return self.states[room].get(way.door) in SHUT
 
@@ -94,7 +94,7 @@ def carried(facts: TextRoomFacts) -> frozenset[str]:
     return frozenset(held.name for held in facts.inventory)
 
 
-class TextRoomSearch:
+class TextRoomScript:
     """Plays TextRoom by its facts alone.
 
     Args:
@@ -103,12 +103,12 @@ class TextRoomSearch:
 
     def __init__(self, world: TextRoom) -> None:
         self.world = world
-        self._minds: dict[int, Mind] = {}
+        self._minds: dict[int, AgentNotes] = {}
 
     def act(self, agent: int) -> Command:
         """Return the next command."""
         world, facts = self.world, self.world.facts(agent)
-        mind = self._minds.setdefault(agent, Mind())
+        mind = self._minds.setdefault(agent, AgentNotes())
         mind.note(facts)
         lines = {world.write(command): command for command in world.admissible(agent)}
         for line in self._ideas(facts, mind, lines):
@@ -120,7 +120,9 @@ class TextRoomSearch:
         mind.left.clear()
         return world.noop
 
-    def _ideas(self, facts: TextRoomFacts, mind: Mind, lines: dict[str, Command]) -> Iterator[str]:
+    def _ideas(
+        self, facts: TextRoomFacts, mind: AgentNotes, lines: dict[str, Command]
+    ) -> Iterator[str]:
         """Yield lines that could be next, the best first; the caller skips what is impossible."""
         yield from mind.new(facts.room, self._fetching(facts, lines))
         yield from mind.new(facts.room, self._here(facts, mind, lines))
@@ -147,7 +149,9 @@ class TextRoomSearch:
             if name.lower() in goal and not there and f"take {name}" in lines:
                 yield f"take {name}"
 
-    def _here(self, facts: TextRoomFacts, mind: Mind, lines: dict[str, Command]) -> Iterator[str]:
+    def _here(
+        self, facts: TextRoomFacts, mind: AgentNotes, lines: dict[str, Command]
+    ) -> Iterator[str]:
         """Yield what can be found out and opened where the agent is.
 
         Things that have a word in their names in common with something seen elsewhere come first:

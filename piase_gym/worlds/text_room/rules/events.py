@@ -14,7 +14,7 @@ from piase_gym.worlds.text_room.state import NOWHERE, Plot, RoomState
 NOBODY = -1
 
 
-class Happening(NamedTuple):
+class Occurrence(NamedTuple):
     """Something that an event may be waiting for.
 
     Attributes:
@@ -55,12 +55,12 @@ class Turn:
     rewards: list[float]
     milestones: dict[int, list[str]] = field(default_factory=dict)
     letters: list[tuple[str, str, str]] = field(default_factory=list)
-    happenings: list[Happening] = field(default_factory=list)
+    happenings: list[Occurrence] = field(default_factory=list)
 
     def happen(self, kind: str, agent: int, what: int | str) -> None:
         """Note something, if there are events that may be waiting for it."""
         if kind in self.plot.awaited:
-            self.happenings.append(Happening(kind, agent, what))
+            self.happenings.append(Occurrence(kind, agent, what))
 
 
 class ResolvedCommand(NamedTuple):
@@ -154,7 +154,7 @@ def settle(turn: Turn) -> bool:
     return happened
 
 
-def _set_off(turn: Turn, happening: Happening) -> Iterator[tuple[int, data.Event]]:
+def _set_off(turn: Turn, happening: Occurrence) -> Iterator[tuple[int, data.Event]]:
     """Yield the events that something sets off."""
     for number, event in turn.plot.awaited[happening.kind]:
         if turn.state.fired[number] and not event.repeat:
@@ -165,7 +165,7 @@ def _set_off(turn: Turn, happening: Happening) -> Iterator[tuple[int, data.Event
             yield number, event
 
 
-def _by(turn: Turn, trigger: Any, happening: Happening) -> bool:
+def _by(turn: Turn, trigger: Any, happening: Occurrence) -> bool:
     """Return whether a happening was caused by the agent that a trigger names, if any."""
     return number_of(turn.plot, trigger.agent_id) in (None, happening.agent)
 
@@ -177,7 +177,7 @@ def _empties(turn: Turn, trigger: data.AgentLeaves) -> bool:
     return not any(place == room and status == "playing" for place, status in there)
 
 
-_FITS: dict[type, Callable[[Turn, Any, Happening, int], bool]] = {
+_FITS: dict[type, Callable[[Turn, Any, Occurrence, int], bool]] = {
     data.ActionTaken: lambda turn, trigger, event, number: event.what == number,
     data.ItemFound: lambda turn, t, event, _: event.what == t.item_name and _by(turn, t, event),
     data.FlagSet: lambda turn, t, event, _: event.what == t.flag_name and _by(turn, t, event),

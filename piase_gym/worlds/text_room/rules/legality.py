@@ -9,8 +9,8 @@ from piase_gym.core.commands import Command
 from piase_gym.worlds.text_room.actions import Bases, Table
 from piase_gym.worlds.text_room.config import PHRASES
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
-from piase_gym.worlds.text_room.observe.visibility import Sight
-from piase_gym.worlds.text_room.state import Arrangement, Plot, RoomState
+from piase_gym.worlds.text_room.observe.visibility import VisibleThings
+from piase_gym.worlds.text_room.state import Plot, RoomState, VisibleState
 from piase_gym.worlds.texts.wording import spaced
 
 
@@ -21,7 +21,7 @@ class Scene(NamedTuple):
     state: RoomState
     agents: tuple[str, ...]
     agent: int
-    sight: Sight
+    sight: VisibleThings
 
 
 def is_legal(scene: Scene, command: Command) -> bool:
@@ -72,7 +72,7 @@ def is_legal(scene: Scene, command: Command) -> bool:
 
 
 def legal_indices(
-    table: Table, plot: Plot, state: RoomState | Arrangement, agent: int, sight: Sight
+    table: Table, plot: Plot, state: RoomState | VisibleState, agent: int, sight: VisibleThings
 ) -> list[int]:
     """Return the indices of an agent's legal commands, in no particular order."""
     if state.status[agent] != "playing":
@@ -107,7 +107,7 @@ def legal_indices(
 
 
 def _legal_speech(
-    bases: Bases, state: RoomState | Arrangement, agent: int, sight: Sight, agents: int
+    bases: Bases, state: RoomState | VisibleState, agent: int, sight: VisibleThings, agents: int
 ) -> Iterator[int]:
     """Yield the indices of what can be said and given now."""
     phrases = len(PHRASES)

@@ -13,8 +13,8 @@ from piase_gym.worlds.word_craft.facts import (
     NOTHING,
     Form,
     Kept,
-    Other,
     Table,
+    VisibleAgent,
     WordCraftFacts,
     form_of,
     pair_line,
@@ -149,11 +149,11 @@ class _Reader(LineReader):
             others=others,
         )
 
-    def other(self, name: str, held: str, table: str | None) -> Other:
+    def other(self, name: str, held: str, table: str | None) -> VisibleAgent:
         """Read what is seen of another agent."""
         self.require(name in self.form.agents, "there is no such agent")
         holding = None if held == NOTHING else self.name(held, self.known)
-        return Other(name, holding, () if table is None else self.table(table))
+        return VisibleAgent(name, holding, () if table is None else self.table(table))
 
     def table(self, shown: str) -> Table:
         """Read what lies on a table."""
