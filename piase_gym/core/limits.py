@@ -13,3 +13,6 @@ MOST_AGENTS: Final = 10_000
 MOST_REWARD: Final = 1e6
 """The largest reward or penalty of one event: sums over the longest episode stay exact enough."""
 Reward = Annotated[float, Field(ge=-MOST_REWARD, le=MOST_REWARD)]
+SmallReward = Annotated[float, Field(ge=-1000.0, le=1000.0)]
+"""A reward or cost that 32 bits hold, or that numbers of the config multiply."""
+Share = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, get_origin, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from piase_gym.core.limits import Share
 from piase_gym.core.validation_messages import in_words, short
 from piase_gym.errors import ConfigError
 from piase_gym.training.rewards import REWARDS
@@ -20,7 +21,6 @@ Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1)]
 PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 

@@ -15,6 +15,7 @@ from piase_gym.agents.policy_registry import check_policy
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.core.config import explain
 from piase_gym.core.files import require_folder
+from piase_gym.core.limits import Share
 from piase_gym.core.world import World
 from piase_gym.envs.arguments import partners_around
 from piase_gym.errors import AgentError, ConfigError, TrainingError, UnknownNameError
@@ -24,7 +25,6 @@ from piase_gym.training.checkpoints import Folder
 from piase_gym.training.ppo_settings import (
     Count,
     Positive,
-    Share,
     Size,
     Weight,
     check_self_play,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from piase_gym.core.limits import MOST_STEPS, Reward
+from piase_gym.core.limits import MOST_STEPS, Reward, Share
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.grid_world import cells as kinds
@@ -20,7 +20,6 @@ from piase_gym.worlds.grid_world.limits import (
 
 Position = tuple[Annotated[int, Field(ge=0, lt=MAX_SIDE)], Annotated[int, Field(ge=0, lt=MAX_SIDE)]]
 """(x, y) with (0, 0) at the top left."""
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
 if TYPE_CHECKING:
     Layout = str
 else:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, WorldConfig
 from piase_gym.core.jsonable import jsonable
-from piase_gym.core.limits import MOST_STEPS
+from piase_gym.core.limits import MOST_STEPS, Share, SmallReward
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.channel.config import MAX_HISTORY, MessageConfig, history_field
 from piase_gym.worlds.object_search.codes import (
@@ -22,8 +22,6 @@ from piase_gym.worlds.object_search.codes import (
 )
 
 Backend = Literal["mock", "house", "camera"]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _NAME = re.compile(r"[A-Za-z0-9_'-]+( [A-Za-z0-9_'-]+)*")
 MOST_DELAY = 1000
 MAX_DELAY = 8
@@ -37,10 +35,10 @@ class Rewards(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    found: Worth = Field(1.0, description="being the first of the team to see an object")
-    step: Worth = Field(-0.01, description="a step with a legal command")
-    message: Worth = Field(-0.02, description="a report")
-    illegal: Worth = Field(-0.1, description="an illegal or unreadable command")
+    found: SmallReward = Field(1.0, description="being the first of the team to see an object")
+    step: SmallReward = Field(-0.01, description="a step with a legal command")
+    message: SmallReward = Field(-0.02, description="a report")
+    illegal: SmallReward = Field(-0.1, description="an illegal or unreadable command")
 
 
 class ObjectSearchEnvelope(Envelope):

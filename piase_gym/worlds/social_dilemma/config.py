@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from piase_gym.core.config import RecallConfig
-from piase_gym.core.limits import MOST_STEPS
+from piase_gym.core.limits import MOST_STEPS, Share, SmallReward
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.social_dilemma.constants import (
     MAX_AGENTS,
@@ -45,8 +45,6 @@ Game = Literal[
     "cleanup",
 ]
 GAMES: tuple[str, ...] = Game.__args__  # type: ignore[attr-defined]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 _OF_MATRIX_GAMES = (
     "choice_names horizon continuation payoffs multiplier benefit cost noise memory talk coin"
 ).split()
@@ -110,8 +108,8 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     multiplier: float = Field(
         2.0, ge=0.0, le=1000.0, description="what a contribution of 1 to the public good grows to"
     )
-    benefit: Worth = Field(2.0, description="what everybody gets from a volunteer")
-    cost: Worth = Field(1.0, description="what volunteering costs")
+    benefit: SmallReward = Field(2.0, description="what everybody gets from a volunteer")
+    cost: SmallReward = Field(1.0, description="what volunteering costs")
     noise: float = Field(
         0.0, ge=0.0, le=0.5, description="chance that a choice turns into the other one"
     )
@@ -156,9 +154,9 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     )
     zap_range: int = Field(5, ge=1, le=MAX_SIDE, description="how many cells a zap reaches")
     clean_range: int = Field(5, ge=1, le=MAX_SIDE, description="how many cells cleaning reaches")
-    apple: Worth = Field(1.0, description="reward for an apple")
-    zap_cost: Worth = Field(1.0, description="what a zap costs")
-    zap_fine: Worth = Field(0.0, description="what being zapped costs")
+    apple: SmallReward = Field(1.0, description="reward for an apple")
+    zap_cost: SmallReward = Field(1.0, description="what a zap costs")
+    zap_fine: SmallReward = Field(0.0, description="what being zapped costs")
     max_steps: int = Field(100_000, ge=1, le=MOST_STEPS, description="steps until truncation")
     envelope: SocialDilemmaEnvelope | None = Field(None, description="largest sizes")
 

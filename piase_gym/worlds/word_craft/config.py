@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from piase_gym.core.config import Envelope, RecallConfig
-from piase_gym.core.limits import MOST_STEPS
+from piase_gym.core.limits import MOST_STEPS, SmallReward
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.word_craft.levels.book import MOST_ENTITIES, RecipeBook
 from piase_gym.worlds.word_craft.levels.tasks import MOST_DEPTH, PoolKey, Side, Split, pool_of
@@ -18,7 +18,6 @@ MOST_SLOTS: Final = 512
 MOST_FEATURES: Final = 4096
 MOST_MIXES: Final = 100
 Features = Literal["index", "one_hot", "random", "embeddings"]
-Worth = Annotated[float, Field(ge=-1000.0, le=1000.0)]
 EMBEDDED: Final = 384
 """The length of an embedding."""
 NAMES: Final = {
@@ -40,11 +39,11 @@ class Rewards(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    goal: Worth = Field(1.0, description="making the goal")
-    needed: Worth = Field(
+    goal: SmallReward = Field(1.0, description="making the goal")
+    needed: SmallReward = Field(
         1.0, description="being the first to make something that is needed for the goal"
     )
-    useless: Worth = Field(-0.1, description="a pair that makes nothing that is needed")
+    useless: SmallReward = Field(-0.1, description="a pair that makes nothing that is needed")
 
 
 class WordCraftEnvelope(Envelope):
