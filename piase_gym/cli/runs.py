@@ -209,7 +209,7 @@ def render(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="A .gif, .mp4 or .png.")
     ] = Path("run.gif"),
-    fps: Annotated[int, typer.Option(min=1, help="Pictures a second.")] = 4,
+    fps: Annotated[int, typer.Option(min=1, max=100, help="Pictures a second.")] = 4,
     slot: Annotated[int, typer.Option(help="Which environment of a batch.")] = 0,
     start: Annotated[int, typer.Option("--from", metavar="STEP", help="The first step.")] = 0,
     stop: Annotated[int | None, typer.Option("--to", metavar="STEP", help="The last step.")] = None,

@@ -18,6 +18,8 @@ from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.sinks import output_file
 
 KINDS = (".gif", ".mp4", ".png")
+MAX_FPS = 100
+"""Frames of a GIF last whole hundredths of a second."""
 SMOOTH = 20
 """Episodes over which plots of success are averaged."""
 
@@ -90,8 +92,8 @@ def render(
     place = Path(out)
     if place.suffix not in KINDS:
         raise ConfigError(f"a picture ends with {', '.join(KINDS)}, not {place.suffix!r}")
-    if not isinstance(fps, int) or fps < 1:
-        raise ConfigError(f"fps must be a positive number, not {fps!r}")
+    if type(fps) is not int or not 1 <= fps <= MAX_FPS:
+        raise ConfigError(f"fps is a whole number from 1 to {MAX_FPS}, not {fps!r:.60}")
     write = _write_video if place.suffix == ".mp4" else _write_images
     run = path if isinstance(path, Run) else read(path)
     pictures = frames(run, slot=slot, start=start, stop=stop)

@@ -88,6 +88,10 @@ def record(
     kept, name = dict(more or {}), level_of(level)
     options = Options(name, levels, experiment_id, run_id, snapshot_every, kept, digest_every)
     options.check()
+    if not isinstance(path, str | os.PathLike | None):
+        raise ConfigError(f"path names a file, and is not {path!r:.60}")
+    if not isinstance(sinks, Iterable):
+        raise ConfigError(f"sinks is a list of sinks, not {type(sinks).__name__}")
     places = list(sinks)
     wrong = [sink for sink in places if not isinstance(sink, LoggerInterface)]
     if wrong:

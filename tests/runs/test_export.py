@@ -359,8 +359,8 @@ def test_an_animation_has_a_picture_a_state_at_its_pace(tmp_path: Path) -> None:
         assert image.size == whole[0].shape[1::-1]
     with Image.open(runs.render(path, tmp_path / "run.png", stop=5)) as image:
         np.testing.assert_array_equal(np.asarray(image), whole[5])
-    for fps in (0, -1, 1.5):
-        with pytest.raises(ConfigError, match="positive number"):
+    for fps in (0, -1, 1.5, 101, True):
+        with pytest.raises(ConfigError, match=f"fps is a whole number from 1 to 100, not {fps}"):
             runs.render(path, tmp_path / "no.gif", fps=fps)  # type: ignore[arg-type]
     assert runs.render(path, tmp_path / "slow.gif", fps=1, stop=1).exists()
 

@@ -385,12 +385,18 @@ def test_inner_states_of_partners_are_logged(tmp_path: Path) -> None:
         ({"snapshot_every": 0}, "snapshot_every"),
         ({"on_error": "ignore"}, "warn"),
         ({"sinks": [print]}, "LoggerInterface"),
+        ({"sinks": runs.ConsoleSink()}, "sinks is a list of sinks, not ConsoleSink"),
     ],
 )
 def test_wrong_options_are_named(options: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=message):
         AvtLogger(grid(), tmp_path / "run.jsonl", **options)
     AvtLogger(grid(), tmp_path / "run.jsonl", overwrite=True).close()  # nobody has it open
+
+
+def test_a_log_has_a_path() -> None:
+    with pytest.raises(ConfigError, match="path names a file, and is not 5"):
+        runs.record(grid(), 5)  # type: ignore[arg-type]
 
 
 def test_only_our_environments_are_logged(tmp_path: Path) -> None:
