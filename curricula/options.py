@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from piase_gym.agents.base import Agent
 from piase_gym.core.rng import check_seed
 from piase_gym.curricula import loader, window_memory
 from piase_gym.curricula.directors import make_director
@@ -13,9 +14,6 @@ from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.curricula.tutors import Tutor
 from piase_gym.errors import AgentError, ConfigError
-
-if TYPE_CHECKING:
-    from piase_gym.agents.base import Agent
 
 CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's, also where those of an environment stand beside them."""
@@ -77,6 +75,12 @@ class CurriculumOptions:
             if not isinstance(given, Mapping | None):
                 kind = type(given).__name__
                 raise ConfigError(f"{name} are a mapping of names to {what}, not {kind}")
+            for key, value in (given or {}).items():
+                if not isinstance(key, str) or (given is agents and not isinstance(value, Agent)):
+                    raise ConfigError(
+                        f"{name} are a mapping of names to {what}, not of {key!r:.60} to "
+                        f"{type(value).__name__}"
+                    )
         self.curricula: Mapping[str, DevelopmentalCurriculum] = _assign(curricula, own)
         if director is None:
             director = _director_of(self.curricula)

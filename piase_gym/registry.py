@@ -200,7 +200,7 @@ def own_row(name: str) -> WorldSpec | None:
     Every subclass of the documents' abstract classes is known by its name as soon as it is defined.
     It is not listed unless this row is registered.
     """
-    found = own_named(name) if name.isidentifier() else []
+    found = own_named(name) if str(name).isidentifier() else []
     if not found:
         return None
     place = "piase_gym.worlds.own"

@@ -10,6 +10,7 @@ from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.errors import ConfigError
 from piase_gym.simulation.actuators import Actuator, ActuatorSet
+from piase_gym.wrappers.add_to_views import require_parallel
 
 
 class AddActuators(BaseParallelWrapper[str, Any, Any]):
@@ -29,6 +30,7 @@ class AddActuators(BaseParallelWrapper[str, Any, Any]):
 
     def __init__(self, env: ParallelEnv[str, Any, Any], *actuators: str | Actuator) -> None:
         """Find the actuators."""
+        require_parallel(env, self)
         super().__init__(env)
         if not hasattr(env.unwrapped, "facts"):
             raise ConfigError(f"AddActuators needs a world of piase_gym, not {type(env).__name__}")

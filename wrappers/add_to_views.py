@@ -9,12 +9,21 @@ from typing import Any, Protocol
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-from pettingzoo import ParallelEnv
+from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.core.text_encoding import CHARSET, one_line
 from piase_gym.errors import ConfigError
 from piase_gym.memory.embedders import CachedEmbedder
+
+
+def require_parallel(env: object, wrapper: object) -> None:
+    """Raise `ConfigError` if a wrapper is put around anything but a ParallelEnv."""
+    if isinstance(env, AECEnv) or not hasattr(env, "possible_agents"):
+        raise ConfigError(
+            f"{type(wrapper).__name__} wraps a ParallelEnv, such as parallel_env returns, "
+            f"not a {type(env).__name__}"
+        )
 
 
 class Addition(Protocol):
@@ -38,6 +47,11 @@ class ChangesViews(BaseParallelWrapper[str, Any, Any]):
     """Shows agents other observations than those of the environment; spaces are in a dict."""
 
     observation_spaces: dict[str, spaces.Space[Any]]
+
+    def __init__(self, env: ParallelEnv[str, Any, Any]) -> None:
+        """Refuse what is no ParallelEnv."""
+        require_parallel(env, self)
+        super().__init__(env)
 
     @abstractmethod
     def changed(self, agent: str, shown: Any) -> Any:

@@ -10,6 +10,7 @@ from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.envs.observations import absent_observation
+from piase_gym.wrappers.add_to_views import require_parallel
 
 
 class KeepAgents(BaseParallelWrapper[str, Any, Any]):
@@ -26,6 +27,9 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
     Args:
         env: A ParallelEnv.
 
+    Raises:
+        ConfigError: If it is none.
+
     Example:
         >>> import piase_gym
         >>> env = KeepAgents(piase_gym.parallel_env("GridWorld", agents=3, view="vector"))
@@ -36,6 +40,7 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
 
     def __init__(self, env: ParallelEnv[str, Any, Any]) -> None:
         """Prepare what agents are shown while they are not in play."""
+        require_parallel(env, self)
         super().__init__(env)
         self._spaces = {name: env.observation_space(name) for name in env.possible_agents}
         self._ends: dict[str, tuple[bool, bool]] = {}

@@ -38,6 +38,7 @@ from piase_gym.envs.slot_configs import SlotConfigs
 from piase_gym.errors import (
     ActionError,
     ClosedError,
+    ConfigError,
     EnvelopeError,
     GenerationError,
     PiaseError,
@@ -805,6 +806,10 @@ def batch_env(
     if not steps_in_batches(world):
         why = _without_kernel(load(spec.world, spec), world.config)
         raise UnsupportedError(f"{spec.name} has no batched kernel{why}; use parallel_env")
+    if not isinstance(configs, Sequence) or not all(isinstance(c, Mapping) for c in configs):
+        raise ConfigError(
+            f"configs are a list of mappings of fields to values, not {configs!r:.60}"
+        )
     further = [world.config.changed(fields) for fields in configs]
     people = characters_of(chosen)
     seats = {**people, **read_partners(partners)}

@@ -230,6 +230,8 @@ def read(path: str | os.PathLike[str], *, level: str | None = None) -> Run:
         RunError: If there is no such file, it is empty, its first line is no manifest, or it was
             written by a later version.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise RunError(f"a run is named by the path of its log, not by {path!r:.60}")
     place = Path(path)
     folder = False
     with contextlib.suppress(OSError, ValueError):  # `raw_lines` reports these

@@ -165,6 +165,9 @@ def test_unknown_names_are_refused_with_a_suggestion(
 def test_a_name_is_a_string(name: object) -> None:
     with pytest.raises(ConfigError, match="named by a string"):
         registry.find(name)
+    if isinstance(name, bytes | int):
+        with pytest.raises(UnknownNameError, match="unknown world"):
+            piase_gym.list_tasks(name)  # type: ignore[arg-type]
 
 
 def test_a_task_may_be_named_with_its_module() -> None:

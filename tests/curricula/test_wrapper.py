@@ -390,7 +390,12 @@ def test_a_misspelt_option_is_named_with_those_that_are_allowed() -> None:
     env = piase_gym.parallel_env("GridWorld")
     with pytest.raises(UnknownFieldError, match="no option 'directr'; did you mean 'director'"):
         CurriculumWrapper(env, "door_key", directr="plr")
-    for wrong in ({"agents": 5}, {"metrics": ["success_rate"]}):
+    for wrong in (
+        {"agents": 5},
+        {"metrics": ["success_rate"]},
+        {"agents": {"agent_0": 5}},
+        {"metrics": {5: len}},
+    ):
         with pytest.raises(ConfigError, match="are a mapping of names to"):
             CurriculumWrapper(env, "door_key", **wrong)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import piase_gym
 from piase_gym.envs.batch_checks import (
     MOST_SINGLE,
     check_num_envs,
@@ -35,6 +36,12 @@ def test_numbers_of_environments() -> None:
     assert check_singles(MOST_SINGLE, "A") == 65536
     with pytest.raises(ConfigError, match="num_envs=65537 is too many: A is stepped one"):
         check_singles(MOST_SINGLE + 1, "A")
+
+
+@pytest.mark.parametrize("configs", [5, "x", [5], [None], {"width": 5}])
+def test_configs_are_mappings_of_fields(configs: Any) -> None:
+    with pytest.raises(ConfigError, match="configs are a list of mappings of fields to values"):
+        piase_gym.batch_env("GridWorld", num_envs=2, configs=configs)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,9 @@ from piase_gym.interfaces import PerceptionInterface
 from piase_gym.memory import FaissMemory, HashedEmbedder
 from piase_gym.memory.embedders import CachedEmbedder
 from piase_gym.wrappers import (
+    AddActuators,
     AddMemory,
+    AddSensors,
     AddSharedMemory,
     KeepAgents,
     TextEmbedding,
@@ -223,6 +225,15 @@ def test_environments_of_others_are_refused(wrap: Any) -> None:
 
     with pytest.raises(ConfigError, match=f"{wrap.__name__} needs a world of piase_gym, not Other"):
         wrap(Other())
+
+
+@pytest.mark.parametrize("wrap", [AddActuators, AddMemory, AddSensors, KeepAgents, TextEmbedding])
+@pytest.mark.parametrize("make", [piase_gym.gym_env, piase_gym.aec_env, piase_gym.batch_env, str])
+def test_what_is_no_parallel_env_is_refused(wrap: Any, make: Any) -> None:
+    env = make("GridWorld", num_envs=2) if make is piase_gym.batch_env else make("GridWorld")
+    told = f"{wrap.__name__} wraps a ParallelEnv, such as parallel_env returns, not a "
+    with pytest.raises(ConfigError, match=f"{told}{type(env).__name__}"):
+        wrap(env)
 
 
 def test_wrong_arguments_are_refused() -> None:

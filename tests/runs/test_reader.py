@@ -159,6 +159,8 @@ def test_what_is_no_log_is_told(rows: list[Any], told: str, tmp_path: Path) -> N
 def test_folders_and_levels_are_told(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is a folder, not a log"):
         runs.read(tmp_path)
+    with pytest.raises(RunError, match="named by the path of its log, not by 5"):
+        runs.read(5)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="unknown level 'most'"):
         runs.read(log(tmp_path, begin()), level="most")
     with pytest.raises(RunError, match="has lines already"):
