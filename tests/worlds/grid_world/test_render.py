@@ -182,7 +182,7 @@ def test_a_one_cell_picture_is_a_fresh_array() -> None:
 
 def test_tiles_that_are_kept_are_read_only() -> None:
     assert not tiles.object_tile(WALL, 16).flags.writeable
-    assert not tiles.piece_tile(tiles.Piece(0, 0), 16).flags.writeable
+    assert not tiles.piece_tile(tiles.AgentFigure(0, 0), 16).flags.writeable
 
 
 def test_a_picture_painted_anew_is_the_same() -> None:
@@ -215,7 +215,7 @@ def test_every_object_looks_different(tile: int) -> None:
 @pytest.mark.parametrize("tile", [8, 24, 64])
 def test_every_agent_heading_and_load_looks_different(tile: int) -> None:
     pieces = [
-        tiles.Piece(number, heading, carrying)
+        tiles.AgentFigure(number, heading, carrying)
         for number in range(MAX_AGENTS)
         for heading in range(4)
         for carrying in (0, KEY)
