@@ -148,7 +148,7 @@ def test_what_is_there_is_not_made_again(tmp_path: Path) -> None:
 
 def test_the_documented_queries_read_them(tmp_path: Path) -> None:
     page = Path(__file__).parents[2].joinpath("docs", "scale.md").read_text("utf-8")
-    block = page.split("```python\n# read back\n")[1].split("```")[0]
+    block = "import duckdb" + page.split("```python\nimport duckdb")[1].split("```")[0]
     collect(TEAM, tmp_path / "episodes", **SMALL, policy="scripted")
     collect(TEAM, tmp_path / "columns", **SMALL, keep="actions")
     done = subprocess.run(

@@ -70,7 +70,7 @@ import json, sys
 import numpy as np
 import piase_gym
 from piase_gym.worlds.grid_world.config import GridWorldConfig
-from piase_gym.worlds.grid_world.players.oracle import GridOracle
+from piase_gym.worlds.grid_world.players.oracle import GridWorldOracle
 from piase_gym.worlds.grid_world.world import GridWorld
 
 def world_of(rows, **fields):
@@ -96,7 +96,7 @@ def case(rows, acts, fields, carry):
 
 def oracle(rows):
     world = world_of(rows)
-    guide = GridOracle(world)
+    guide = GridWorldOracle(world)
     told, found = [guide.certificate(0), guide.best_return(0)], 0.0
     while world.alive[0]:
         found += world.step([guide.act(0)]).rewards[0]
@@ -104,7 +104,7 @@ def oracle(rows):
 
 def team(rows):
     world = world_of(rows, max_steps=80)
-    guide = GridOracle(world)
+    guide = GridWorldOracle(world)
     while any(world.alive):
         world.step([guide.act(a) if lives else None for a, lives in enumerate(world.alive)])
     return [str(world.result(a)) for a in range(world.config.agents)]
