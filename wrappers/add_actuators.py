@@ -8,9 +8,9 @@ from typing import Any
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
+from piase_gym.envs.parallel import require_parallel
 from piase_gym.errors import ConfigError
 from piase_gym.simulation.actuators import Actuator, ActuatorSet
-from piase_gym.wrappers.add_to_views import require_parallel
 
 
 class AddActuators(BaseParallelWrapper[str, Any, Any]):

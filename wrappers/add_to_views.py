@@ -9,21 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
-from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.core.text_encoding import CHARSET, one_line
+from piase_gym.envs.parallel import require_parallel
 from piase_gym.errors import ConfigError
 from piase_gym.memory.embedders import CachedEmbedder
-
-
-def require_parallel(env: object, wrapper: object) -> None:
-    """Raise `ConfigError` if a wrapper is put around anything but a ParallelEnv."""
-    if isinstance(env, AECEnv) or not hasattr(env, "possible_agents"):
-        raise ConfigError(
-            f"{type(wrapper).__name__} wraps a ParallelEnv, such as parallel_env returns, "
-            f"not a {type(env).__name__}"
-        )
 
 
 class Addition(Protocol):

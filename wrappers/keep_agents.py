@@ -10,7 +10,7 @@ from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.envs.observations import absent_observation
-from piase_gym.wrappers.add_to_views import require_parallel
+from piase_gym.envs.parallel import require_parallel
 
 
 class KeepAgents(BaseParallelWrapper[str, Any, Any]):

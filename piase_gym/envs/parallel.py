@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gymnasium import spaces
-from pettingzoo import ParallelEnv
+from pettingzoo import AECEnv, ParallelEnv
 
 from piase_gym.core.commands import Command
 from piase_gym.core.world import Act, StepResult
@@ -25,7 +25,7 @@ from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.envs.window import Window
-from piase_gym.errors import ActionError, AgentError, ResetNeededError, require_known
+from piase_gym.errors import ActionError, AgentError, ConfigError, ResetNeededError, require_known
 
 ENDED_ACTIONS = ("error", "ignore")
 ParallelStep = tuple[
@@ -366,6 +366,15 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             render_mode=self.render_mode,
             ended_actions=self.ended_actions,
             strict=self._decoder.strict,
+        )
+
+
+def require_parallel(env: object, wrapper: object) -> None:
+    """Raise `ConfigError` if a wrapper is put around anything but a ParallelEnv."""
+    if isinstance(env, AECEnv) or not hasattr(env, "possible_agents"):
+        raise ConfigError(
+            f"{type(wrapper).__name__} wraps a ParallelEnv, such as parallel_env returns, "
+            f"not a {type(env).__name__}"
         )
 
 
