@@ -1,9 +1,9 @@
 """Interrupts that end work at a safe point instead of in the middle.
 
 Python may raise `KeyboardInterrupt` between any two instructions, and a half-logged step makes the
-whole log invalid. So while a log is open, an interrupt within ``with whole:`` is raised at the end
-of that block. Long work uses `on_first_interrupt` instead. In both, a second interrupt takes effect
-at once.
+whole log invalid. So while a log is open, an interrupt within ``with uninterrupted:`` is raised at
+the end of that block. Long work uses `on_first_interrupt` instead. In both, a second interrupt
+takes effect at once.
 """
 
 from __future__ import annotations

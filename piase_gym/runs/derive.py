@@ -232,6 +232,9 @@ class Deriver:
             commands = dict(zip(names, map(operator.index, played)))  # noqa: B905 - at every step
         except TypeError:
             commands = dict(zip(names, map(act_value, played), strict=True))
+        rewards = record.no_rewards
+        if any(result.rewards):
+            rewards = dict(zip(names, map(float, pick(result.rewards)), strict=True))
         terminated = truncated = record.nobody
         if result.ended:
             terminated = dict(zip(names, map(bool, pick(result.terminated)), strict=True))
@@ -240,7 +243,7 @@ class Deriver:
             "kind": "step",
             "commands": commands,
             "outcomes": _outcomes(names, pick(result.outcomes)),
-            "rewards": dict(zip(names, map(float, pick(result.rewards)))),  # noqa: B905
+            "rewards": rewards,
             "terminated": terminated,
             "truncated": truncated,
             "digest": digest,

@@ -26,6 +26,7 @@ class EpisodeRecord:
         playing: Numbers of the agents in play.
         names: Their names.
         nobody: For each of them ``False``, as in a step in which nobody ends.
+        no_rewards: For each of them 0.0, as in a step without rewards.
         pick: Selects the entries of the agents in play from those of all agents.
         joined: Agent number -> steps of the run when it entered, for open goals.
         results: Agent -> how its episode ended.
@@ -47,6 +48,7 @@ class EpisodeRecord:
     playing: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     nobody: dict[str, bool] = field(default_factory=dict)
+    no_rewards: dict[str, float] = field(default_factory=dict)
     pick: Callable[[Sequence[Any]], tuple[Any, ...]] = tuple
     joined: dict[int, int] = field(default_factory=dict)
     results: dict[str, str] = field(default_factory=dict)
@@ -70,6 +72,7 @@ class EpisodeRecord:
         self.playing = tuple(playing)
         self.names = tuple(self.agents[i] for i in self.playing)
         self.nobody = dict.fromkeys(self.names, False)
+        self.no_rewards = dict.fromkeys(self.names, 0.0)
         if len(self.playing) == len(self.agents):
             self.pick = tuple
         elif len(self.playing) > 1:
@@ -79,5 +82,6 @@ class EpisodeRecord:
 
     def add(self, rewards: Sequence[float]) -> None:
         """Add the rewards of one step to the totals of the agents in play."""
-        for agent in self.playing:
-            self.totals[agent] += float(rewards[agent])
+        if any(rewards):
+            for agent in self.playing:
+                self.totals[agent] += float(rewards[agent])

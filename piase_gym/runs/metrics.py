@@ -17,7 +17,7 @@ from piase_gym.errors import AgentError, ConfigError, PiaseError, UnknownNameErr
 from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.history import History
 from piase_gym.runs.json_values import dumps
-from piase_gym.runs.lines import Encoder, Line, Out
+from piase_gym.runs.lines import Encoder, Fields, Line, Out
 from piase_gym.runs.manifest import require_slot
 from piase_gym.runs.metric_definitions import (
     MEASURE,
@@ -247,8 +247,9 @@ class _Follower(Out):
         self.history.recent.encoder = encoder
         self.history.recent.prefix = goal_prefix(encoder.run_id, SCHEMA_VERSION)
 
-    def take(self, line: Line) -> None:
+    def take(self, fields: Fields) -> None:
         """Hand over a line; what users may change later is copied."""
+        line = Line(*fields)
         if line.data.get("kind") != "step":
             line = line._replace(data=orjson.loads(dumps(line.data)))
         self.history.take(line)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from piase_gym.core.events import Event
 from piase_gym.core.interrupts import uninterrupted
-from piase_gym.core.world import StepResult, World
+from piase_gym.core.world import LogEntry, StepResult, World
 from piase_gym.errors import UnsupportedError
 from piase_gym.runs.agent_lines import AgentEvent, step_events
 from piase_gym.runs.derive import Deriver
@@ -89,9 +89,8 @@ class Recorder(Deriver):
         data, goals = self.step_goals.hear(event_type, agent, data)
         number = self.present if episode is None else episode
         if self.wants(name, event_type, component):
-            line = Line(self.ns, name, event_type, self.step, number, data, component, log_level)
-            self._last_ns = self.ns
-            self.out.take(line)
+            self._last_ns = now = self.ns
+            self.out.take((now, name, event_type, self.step, number, data, component, log_level))
             if self.out.full:
                 self.out.flush()
         self.put_entries(goals, number)
@@ -103,7 +102,7 @@ class Recorder(Deriver):
         clock = self.ns if ns is None else ns
         for agent, event_type, data in entries:
             self._last_ns = clock
-            self.out.take(Line(clock, agent, event_type, self.step, episode, data))
+            self.out.take((clock, agent, event_type, self.step, episode, data, None, None))
 
     def put_step(
         self,
@@ -134,7 +133,8 @@ class Recorder(Deriver):
             if self._writes_steps:
                 kind = "ENVIRONMENT_EVENT_OCCURRED"
                 self._last_ns = self.ns
-                self.out.take(Line(self.ns, SYSTEM, kind, self.step, record.episode, data))
+                number = record.episode
+                self.out.take((self.ns, SYSTEM, kind, self.step, number, data, None, None))
             if self.levels.highest > ACTIONS:
                 told = None
                 if record.observer is not None:
@@ -334,7 +334,7 @@ class EnvRecorder(Recorder):
         self.record = self.enter(
             self.record, None, seed, world, world.alive, world.digest(), snapshot
         )
-        self._post_entries()
+        self._post(world.log_entries())
 
     def _on_hint(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent is given a hint."""
@@ -402,11 +402,14 @@ class EnvRecorder(Recorder):
             self.begin(record)
         self.step += 1
         digest = world.digest() if self._hashes else ""
-        letters, self._letters = self._letters, []
         changes = result.ended or world.awaiting_agents
-        self.put_step(record, world, acts, result, letters, digest, changes)
-        self._post_entries()
-        record.submitted = {}
+        self.put_step(record, world, acts, result, self._letters, digest, changes)
+        if self._letters:
+            self._letters = []
+        if record.submitted:
+            record.submitted = {}
+        if entries := world.log_entries():
+            self._post(entries)
         if self.step >= self._due:
             self._due += self.options.snapshot_every
             self._put_state(record)
@@ -415,9 +418,9 @@ class EnvRecorder(Recorder):
         ):
             self.out.flush()
 
-    def _post_entries(self) -> None:
+    def _post(self, entries: Iterable[LogEntry]) -> None:
         """Write the lines that the world has for logs."""
-        for agent, event_type, data in self.world.log_entries():
+        for agent, event_type, data in entries:
             self.post(event_type, data, agent)
 
 

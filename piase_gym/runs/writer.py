@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 import xxhash
 
 from piase_gym.errors import LogSinkWarning, LogWriteError, require_known
-from piase_gym.runs.lines import Encoder, Line, Out
+from piase_gym.runs.lines import Encoder, Fields, Line, Out
 from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.runs.sinks import LoggerInterface
 
@@ -138,15 +138,11 @@ class Writer(Out, BackgroundWriter):
         """Take what encodes the lines."""
         self.encoder = encoder
 
-    @property
-    def full(self) -> bool:
-        """Whether many lines are waiting."""
-        return len(self._waiting) >= MANY
-
-    def take(self, line: Line) -> None:
+    def take(self, fields: Fields) -> None:
         """Encode a line, and keep it until the next flush."""
         self.count += 1
-        self._waiting.append(self.encoder.line(line, self.count))
+        self._waiting.append(self.encoder.line(fields, self.count))
+        self.full = len(self._waiting) >= MANY
 
     def flush(self) -> None:
         """Hand over all lines.

@@ -249,6 +249,11 @@ def test_a_plain_step_has_seven_entries() -> None:
     }
     assert {type(word) for word in data["outcomes"].values()} == {str}
     assert {type(number) for number in data["rewards"].values()} == {float}
+    nothing = result()._replace(rewards=[0, 0, 0])
+    for playing, rewards in (((0, 1), {"a": 0.0, "b": 0.0}), ((1,), {"b": 0.0})):
+        record.seat(playing)
+        data = made.step_data(record, small_world(), [0, 0, 0], nothing, [], "d")
+        assert (data["rewards"], str(data["rewards"])) == (rewards, str(rewards))
 
 
 def test_a_step_tells_all_that_happened_in_it() -> None:
