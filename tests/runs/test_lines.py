@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from piase_gym.runs.lines import Encoder, Line
+from piase_gym.runs.writer import MANY, Sinks, Writer
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIMES = st.lists(st.integers(0, 10**18) | st.integers(0, 3 * 10**9), min_size=1, max_size=8)
@@ -47,3 +48,19 @@ def test_a_line_says_all_that_is_known_of_an_event() -> None:
     other = encoder.event(Line(1_500_000_000, *step, "PiaAGI.Mine", "DEBUG"), 10)
     changed = {"source_component_id": "PiaAGI.Mine", "source_type": "AGENT", "log_level": "DEBUG"}
     assert other == {**wanted, **changed, "event_id": 'run "1":10'}
+
+
+def test_many_lines_are_handed_over_without_delay() -> None:
+    written: list[bytes] = []
+    sinks = Sinks([], "warn")
+    sinks.write = written.append  # type: ignore[method-assign]
+    writer = Writer(sinks)
+    writer.open(Encoder("r", "", "GridWorld", 0))
+    flushed = []
+    for step in range(2 * MANY):
+        writer.take((0, "a", "X", step, 0, {}, None, None))
+        if writer.full:
+            flushed.append(step + 1)
+            writer.flush()
+    assert flushed == [MANY, 2 * MANY]
+    assert [data.count(b"\n") for data in written] == [MANY, MANY]
