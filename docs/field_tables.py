@@ -38,8 +38,8 @@ def part_tables(start: Any, schema: Schema) -> Iterator[str]:
         waiting += [other for other in _references(known[name]) if other not in waiting]
     for name in dict.fromkeys(waiting):
         if "properties" in known[name]:
-            told = " ".join(str(known[name].get("description", "")).split("\n\n")[0].split())
-            yield f"### {_short(name)}\n\n{told}\n\n{_part_table(known[name], schema)}"
+            text = " ".join(str(known[name].get("description", "")).split("\n\n")[0].split())
+            yield f"### {_short(name)}\n\n{text}\n\n{_part_table(known[name], schema)}"
 
 
 def options_tables(kinds: Mapping[str, type]) -> str:

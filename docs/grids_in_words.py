@@ -62,9 +62,9 @@ def play(episode: Played) -> str:
             break
     prompt, shown = env.instructions(), "\n\n".join(parts)
     env.close()
-    told = "".join(f", `{name}={value!r}`" for name, value in episode.config.items())
+    text = "".join(f", `{name}={value!r}`" for name, value in episode.config.items())
     return (
-        f"## {episode.title}\n\n`{episode.task}`{told}, seed {episode.seed}. The prompt:\n\n"
+        f"## {episode.title}\n\n`{episode.task}`{text}, seed {episode.seed}. The prompt:\n\n"
         f"```text\n{prompt}\n```\n\nThen, with what the player answers after `>`:\n\n"
         f"```text\n{shown}\n```\n"
     )

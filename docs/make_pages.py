@@ -139,8 +139,8 @@ def formats() -> str:
             TrainSettings.model_json_schema(),
         ),
     }
-    told = "Every field of the files that you write. Configs of worlds stand on the worlds' pages."
-    parts = [f"# Fields of files\n\n{told}"]
+    text = "Every field of the files that you write. Configs of worlds stand on the worlds' pages."
+    parts = [f"# Fields of files\n\n{text}"]
     for title, (words, schema) in files.items():
         parts.append(f"## {title}\n\n{words}\n\n{beside('field_tables').file_tables(schema)}")
     return "\n\n".join(parts) + "\n"
@@ -176,8 +176,8 @@ def ids_table(name: str) -> str:
     for task in piase_gym.list_tasks(name):
         row = registry.task_spec(task)
         changes = {"scenario": row.scenario, **row.config} if row.scenario else row.config
-        told = ", ".join(f"`{key}={value!r}`" for key, value in changes.items())
-        rows.append(f"| `{task}` | {told} | {stored_counts().get(task, '–')} |")
+        text = ", ".join(f"`{key}={value!r}`" for key, value in changes.items())
+        rows.append(f"| `{task}` | {text} | {stored_counts().get(task, '–')} |")
     return "\n".join(rows)
 
 

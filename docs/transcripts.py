@@ -272,6 +272,6 @@ def page() -> str:
         "|---|---|---|---|---|---|",
         *map(_row, OTHERS),
     )
-    told = "By another player, every one of them won; the commands are in `docs/transcripts.py`."
-    parts += ["## More of them in short", told, "\n".join(table)]
+    text = "By another player, every one of them won; the commands are in `docs/transcripts.py`."
+    parts += ["## More of them in short", text, "\n".join(table)]
     return "\n\n".join(parts) + "\n"

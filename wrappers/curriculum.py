@@ -256,14 +256,15 @@ def _inner_env(env: Any, kind: type) -> Any:
     inner = getattr(env, "unwrapped", env)  # a batch is its own
     if isinstance(inner, kind):
         return inner
-    told = f"{type(inner).__name__} is not an environment of piase_gym"
+    message = f"{type(inner).__name__} is not an environment of piase_gym"
     if kind in (BatchEnv, BatchVectorEnv):
         raise ConfigError(
-            f"{told} with a batched kernel; worlds without one are led by "
+            f"{message} with a batched kernel; worlds without one are led by "
             "piase_gym.curricula.ParallelCurricula"
         )
     raise ConfigError(
-        f"{told}; allowed: what parallel_env, gymnasium.make and batch_env return, wrapped or not"
+        f"{message}; allowed: what parallel_env, gymnasium.make and batch_env return, "
+        "wrapped or not"
     )
 
 

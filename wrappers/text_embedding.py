@@ -35,8 +35,10 @@ class _TextEncoder(CachedEmbedder):
     def require_text(self, space: spaces.Space[Any]) -> None:
         """Refuse observations without a text."""
         if self.space(space) == space:
-            told = "needs observations with a text; make the environment with view='text' or 'both'"
-            raise ConfigError(f"TextEmbedding {told}")
+            message = (
+                "needs observations with a text; make the environment with view='text' or 'both'"
+            )
+            raise ConfigError(f"TextEmbedding {message}")
 
 
 class TextEmbedding(ChangesViews):

@@ -170,9 +170,9 @@ class SqlEnv:
         for command in self.preprocess(self.record) if self.preprocess else ():
             self.exec_action(command)
             if not self.info[ACTION_EXEC]:
-                told = f"preprocess cannot run {command!r:.100}: {self.observation}"
+                message = f"preprocess cannot run {command!r:.100}: {self.observation}"
                 self._task = None
-                raise UnsupportedError(told)
+                raise UnsupportedError(message)
         return self.observation, self.info
 
     def step(self, action: str) -> tuple[Any, float, bool, dict[str, Any]]:

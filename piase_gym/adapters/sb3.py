@@ -231,8 +231,10 @@ def sb3_vec(
     inside = getattr(env, "unwrapped", env)
     if isinstance(inside, BatchEnv):
         if config or partners is not None:
-            told = ", ".join([*config, *(["partners"] if partners is not None else [])])
-            raise ConfigError(f"a batch keeps the config and partners it was made with, not {told}")
+            message = ", ".join([*config, *(["partners"] if partners is not None else [])])
+            raise ConfigError(
+                f"a batch keeps the config and partners it was made with, not {message}"
+            )
         if infos == "full" != inside.infos:
             raise ConfigError(
                 f"this batch has infos={inside.infos!r}, which do not say who won; make it "

@@ -203,8 +203,8 @@ class AgentVecEnv(VecEnv):
             return to_indices(actions, (self.num_envs,))
         wanted = (self.num_envs, *(self.action_space.shape or ()))
         if np.shape(actions) != wanted:
-            told = f"arrays of shape {wanted}, not {np.shape(actions)}"
-            raise ActionError(f"actions are {told}")
+            message = f"arrays of shape {wanted}, not {np.shape(actions)}"
+            raise ActionError(f"actions are {message}")
         return np.asanyarray(actions)
 
     def _end(self, slot: int, found: VecStep) -> dict[str, Any]:

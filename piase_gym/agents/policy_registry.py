@@ -206,8 +206,10 @@ def _llm(name: str, trusted: bool = True, check: bool = True) -> Agent:
     from piase_gym.agents.llm.agent import LLMAgent
 
     if not trusted:
-        told = f"the language model {name!r:.200} is not asked, for it is named in data of others"
-        raise PolicyError(f"{told}; name it yourself, as partners={{...}} or --agent")
+        message = (
+            f"the language model {name!r:.200} is not asked, for it is named in data of others"
+        )
+        raise PolicyError(f"{message}; name it yourself, as partners={{...}} or --agent")
     agent = LLMAgent.named(name)
     if check:
         agent.check()

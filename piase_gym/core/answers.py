@@ -79,8 +79,8 @@ def read_answer(
     if not isinstance(reply, str):
         return unparsable(f"a reply is a string, not {type(reply).__name__}")
     if len(reply) > MAX_REPLY:
-        told = f"the reply is longer than {MAX_REPLY:,} characters; answer with one command"
-        return InvalidAction(Outcome.TOO_LONG, told)
+        text = f"the reply is longer than {MAX_REPLY:,} characters; answer with one command"
+        return InvalidAction(Outcome.TOO_LONG, text)
     try:
         return _read(plain(reply), reads, multiline, any_line)
     except RecursionError:
@@ -93,8 +93,8 @@ def _read(
     """Return what a reply of ordinary length and characters says."""
     thinking, text = without_reasoning(reply)
     if not text:
-        told = "the reply ends within its reasoning" if thinking else "the reply is empty"
-        return unparsable(f"{told}; answer with one command")
+        words = "the reply ends within its reasoning" if thinking else "the reply is empty"
+        return unparsable(f"{words}; answer with one command")
     if not any_line and "\n" not in text and any(reads_line(text) for reads_line in reads):
         return Answer(text, thinking)
     found = _marked(text)

@@ -325,8 +325,8 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
             hint = suggest(item["loc"][-1], fields_at(model, item["loc"][:-1]))
             lines.append(f"{title}: unknown key {where!r}; {hint}")
         else:
-            told = str(item["msg"]).replace(f"Value error, {title}: ", "Value error, ")
-            message, shown = in_words({**item, "msg": told}), short(item["input"])
+            text = str(item["msg"]).replace(f"Value error, {title}: ", "Value error, ")
+            message, shown = in_words({**item, "msg": text}), short(item["input"])
             named = f"{title}.{where}: {message} (got {shown}){_near(item)}"
             lines.append(named if where else f"{title}: {message}")
     return "\n".join(lines)

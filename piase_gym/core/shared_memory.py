@@ -142,8 +142,8 @@ def place_text(place: Any) -> str:
     if isinstance(place, str):
         return f"at {name_text(place)}"
     numbers = place if isinstance(place, tuple) else (place,)
-    told = ", ".join(map(str, numbers))
-    return f"at ({told})" if isinstance(place, tuple) else f"at {told}"
+    text = ", ".join(map(str, numbers))
+    return f"at ({text})" if isinstance(place, tuple) else f"at {text}"
 
 
 def shared_lines(view: SharedView) -> list[str]:

@@ -426,8 +426,8 @@ class World(ABC, Generic[C, F]):
         try:
             self.restore(given)
         except SnapshotError as error:
-            told = ", ".join(changes)
-            raise ConfigError(f"{self.name}: {told} cannot change now: {error}") from None
+            message = ", ".join(changes)
+            raise ConfigError(f"{self.name}: {message} cannot change now: {error}") from None
         self.refresh()
         if self.script is not None and before is not None:
             self.script.rebase(before, self.states)

@@ -748,8 +748,8 @@ class BatchEnv:
         """Raise `ResetNeededError` before all slots were reset."""
         self._require_open()
         if not self._all_ready:
-            told = "call reset() first"
-            raise ResetNeededError(f"slot {int(self.ready.argmin())} was never reset; {told}")
+            message = "call reset() first"
+            raise ResetNeededError(f"slot {int(self.ready.argmin())} was never reset; {message}")
 
     def _require_open(self) -> None:
         """Raise `ClosedError` after `close`."""

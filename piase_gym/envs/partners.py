@@ -82,10 +82,10 @@ def post_asides(agent: Agent, number: int, world: World[Any, Any], events: Event
         if events.active:
             events.post("log", name, event_type=event_type, data=data)
     for other, words in agent.spoken():
-        told = f"{name} says: {words}"
-        world.give_hint(agent_number(world.agents, other), told)
+        line = f"{name} says: {words}"
+        world.give_hint(agent_number(world.agents, other), line)
         if events.active:
-            events.post("hint", other, message=told)
+            events.post("hint", other, message=line)
     for text in agent.outgoing_letters():
         if world.mailboxes is not None and text.strip() and world.may_say(number):
             letter = world.mailboxes.send(name, EVERYONE, text[:MAX_LINE])
@@ -197,8 +197,8 @@ class BatchPartners:
                 for agent, own in zip(found[number], given, strict=True):
                     agent.set_state(own)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-            told = f"the partners' part of this snapshot is damaged: {error!r:.100}"
-            raise SnapshotError(told) from None
+            message = f"the partners' part of this snapshot is damaged: {error!r:.100}"
+            raise SnapshotError(message) from None
         return found
 
     def take_state(self, found: dict[int, list[Agent]]) -> None:

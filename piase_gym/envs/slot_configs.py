@@ -152,8 +152,10 @@ class SlotConfigs:
         for slot in slots:
             problem = world.state_problem(self.batch.states[slot], table)
             if problem:
-                told = ", ".join(now)
-                raise ConfigError(f"{world.name}: slot {slot}: {told} cannot change now: {problem}")
+                message = ", ".join(now)
+                raise ConfigError(
+                    f"{world.name}: slot {slot}: {message} cannot change now: {problem}"
+                )
 
     def _require_learner(self, config: Any) -> None:
         """Require that the agent with which the episode ends is there from its start."""

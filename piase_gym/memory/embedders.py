@@ -161,8 +161,8 @@ def embeddings(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     """
     rows = np.ascontiguousarray(embedder.embed(texts), np.float32)
     if rows.shape != (len(texts), embedder.size) or not np.isfinite(rows).all():
-        told = f"{embedder.size} finite numbers; shape {rows.shape}"
-        raise ConfigError(f"{embedder.name} does not turn a text into {told}")
+        message = f"{embedder.size} finite numbers; shape {rows.shape}"
+        raise ConfigError(f"{embedder.name} does not turn a text into {message}")
     return rows
 
 

@@ -178,15 +178,15 @@ class FaissMemory:
         head, body = _read(Path(path))
         own = memory.embedder
         if head["embedder"] != own.name:
-            told = f"{head['embedder']!r:.60}, not with {own.name!r}"
-            raise MemoryFileError(f"{path} was written with the embedder {told}")
+            message = f"{head['embedder']!r:.60}, not with {own.name!r}"
+            raise MemoryFileError(f"{path} was written with the embedder {message}")
         if head["size"] != own.size:
-            told = f"{head['size']} numbers, not {own.size}"
-            raise MemoryFileError(f"the vectors of {path} have {told}")
+            message = f"{head['size']} numbers, not {own.size}"
+            raise MemoryFileError(f"the vectors of {path} have {message}")
         vectors, texts = _parts(body, head["count"], own.size, Path(path))
         if texts and not np.allclose(memory._embed(texts[-1])[0], vectors[-1], atol=1e-3):
-            told = f"another embedder than this, though its name is {own.name!r} too"
-            raise MemoryFileError(f"{path} was written with {told}")
+            message = f"another embedder than this, though its name is {own.name!r} too"
+            raise MemoryFileError(f"{path} was written with {message}")
         memory._index.add(vectors)
         memory.texts = texts
         return memory

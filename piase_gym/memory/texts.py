@@ -39,8 +39,8 @@ others: Agent2: I found chair"
         f"I decided to {action}. Reason: {reason}"
     )
     if messages:
-        told = "; ".join(f"{letter['sender']}: {letter['message']}" for letter in messages)
-        text += f"{_OTHERS}{told}"
+        words = "; ".join(f"{letter['sender']}: {letter['message']}" for letter in messages)
+        text += f"{_OTHERS}{words}"
     return text
 
 

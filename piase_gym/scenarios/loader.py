@@ -184,8 +184,8 @@ def _find(path_or_name: str | Path) -> Path:
     if is_file(path):
         return path
     if path.suffix.lower() in SCENARIO_SUFFIXES:
-        told = f"there is no file {str(path)!r:.200}; allowed: a path, or a name of "
-        raise ScenarioError(told + ", ".join(known))
+        message = f"there is no file {str(path)!r:.200}; allowed: a path, or a name of "
+        raise ScenarioError(message + ", ".join(known))
     raise ScenarioError(str(UnknownNameError("scenario", f"{path_or_name!s:.200}", known)))
 
 
@@ -197,8 +197,8 @@ def _with_base(document: Document, path: Path, chain: tuple[Path, ...]) -> Docum
     data = document.data
     if not isinstance(data, dict):
         found = type(data).__name__ if data is not None else "nothing"
-        told = f"a scenario is a mapping of keys, not {found}; {suggest('', _HEAD)}"
-        raise complain(document.place(()), (), told)
+        message = f"a scenario is a mapping of keys, not {found}; {suggest('', _HEAD)}"
+        raise complain(document.place(()), (), message)
     document = _with_world(document)
     base = data.get("base")
     if base is None:
@@ -209,8 +209,10 @@ def _with_base(document: Document, path: Path, chain: tuple[Path, ...]) -> Docum
     known = _library()
     other = path.parent / base if base not in known else known[base]
     if not is_file(other):
-        told = f"there is no scenario {base!r:.200}; allowed: a path beside this file, or a name of"
-        raise complain(place, ("base",), f"{told} {', '.join(known)}")
+        message = (
+            f"there is no scenario {base!r:.200}; allowed: a path beside this file, or a name of"
+        )
+        raise complain(place, ("base",), f"{message} {', '.join(known)}")
     if other in (*chain, path) or len(chain) >= MOST_BASES:
         raise complain(place, ("base",), "scenarios extend each other in a circle")
     under = _with_base(read_file(other), other, (*chain, path))
@@ -269,8 +271,8 @@ def build(document: Document, path: Path) -> Scenario:
     assert isinstance(head, TextRoomScenario | WorldScenario)
     if "script" in fields and spec.missing:
         place = document.place(("environment_type",))
-        told = f"{place}: environment_type: goals and events are not checked against the world"
-        warnings = (*warnings, f"{told}: {spec.missing}")
+        text = f"{place}: environment_type: goals and events are not checked against the world"
+        warnings = (*warnings, f"{text}: {spec.missing}")
     return Scenario(path.stem, str(path), head, spec.name, fields, _agents(head), warnings)
 
 
@@ -322,8 +324,8 @@ def _with_world(document: Document) -> Document:
     if "world" not in data:
         return document
     if "environment_type" in data:
-        told = "'world' and 'environment_type' name the same; give one of them"
-        raise complain(document.place(("world",)), ("world",), told)
+        message = "'world' and 'environment_type' name the same; give one of them"
+        raise complain(document.place(("world",)), ("world",), message)
     data = {"environment_type" if key == "world" else key: data[key] for key in data}
     places = {**document.places, ("environment_type",): document.place(("world",))}
     return Document(data, places)
@@ -334,8 +336,10 @@ def _world_of(document: Document) -> Any:
     name = document.data.get("environment_type")
     place = document.place(("environment_type",))
     if not isinstance(name, str):
-        told = f"this key is missing, or no text; it names the world; {suggest('', list_worlds())}"
-        raise complain(place, ("environment_type",), told)
+        message = (
+            f"this key is missing, or no text; it names the world; {suggest('', list_worlds())}"
+        )
+        raise complain(place, ("environment_type",), message)
     try:
         return world_spec(name)
     except UnknownNameError as error:
@@ -404,13 +408,13 @@ def _seat_problems(
     placed = [k for k, seat in enumerate(seats) if seat.start_pos is not None]
     for name, here in (("agent_ids", seats), ("start_pos", placed)):
         if here and name in own:
-            told = f"{name!r} is set by the agents and characters already; allowed: once"
-            yield document.line(("initial_state", name), told)
+            text = f"{name!r} is set by the agents and characters already; allowed: once"
+            yield document.line(("initial_state", name), text)
     for k, agent in enumerate(_agents(head)):
         if agent.start_pos is None and placed and k < placed[-1]:
             key = find(document, ("initial_state", "agent_setup", k))
-            told = f"start_pos is missing: {seats[placed[-1]].agent_id!r}, who comes later, has one"
-            yield document.line(key, told)
+            text = f"start_pos is missing: {seats[placed[-1]].agent_id!r}, who comes later, has one"
+            yield document.line(key, text)
 
 
 def _all_fields(
@@ -420,8 +424,8 @@ def _all_fields(
     fields, wrong = dict(own), []
     for name, value in head.config.items():
         if name in fields:
-            told = f"{name!r} is set by initial_state already; allowed: once"
-            wrong.append(document.line(("config", name), told))
+            text = f"{name!r} is set by initial_state already; allowed: once"
+            wrong.append(document.line(("config", name), text))
         else:
             fields[name] = value
     if head.rewards:

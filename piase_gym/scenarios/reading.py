@@ -116,8 +116,8 @@ def read_file(path: Path, most: int = MOST_BYTES) -> Document:
     except NotRegularError:
         raise complain(start, (), "this is no file but a folder, a pipe or a device") from None
     except (OSError, ValueError) as error:
-        told = getattr(error, "strerror", None) or str(error)
-        raise complain(start, (), f"the file cannot be read: {told}") from None
+        message = getattr(error, "strerror", None) or str(error)
+        raise complain(start, (), f"the file cannot be read: {message}") from None
     return read_text(text, str(path), as_json=as_json, most=most)
 
 
@@ -130,8 +130,8 @@ def read_text(
         ScenarioError: If it is too large or not plain data.
     """
     if len(text) > most:
-        told = f"the text has {len(text)} characters; at most {most} are read"
-        raise complain(SourcePosition(name, 1, 1), (), told)
+        message = f"the text has {len(text)} characters; at most {most} are read"
+        raise complain(SourcePosition(name, 1, 1), (), message)
     return _JsonReader(text, name).read() if as_json else _YamlReader(name).read(text)
 
 
@@ -145,8 +145,8 @@ class _Counter:
         """Count one more part at a depth."""
         self.parts += 1
         if self.parts > MOST_PARTS:
-            told = f"there are more than {MOST_PARTS} parts, aliases counted as often as used"
-            raise complain(place, key[:3], told)
+            message = f"there are more than {MOST_PARTS} parts, aliases counted as often as used"
+            raise complain(place, key[:3], message)
         if len(key) > MOST_LEVELS:
             raise complain(place, key[:3], f"it is nested deeper than {MOST_LEVELS} levels")
 
@@ -170,22 +170,24 @@ class _YamlReader:
         """Read a text."""
         marks = len(_MARKS.findall(text))
         if marks > MOST_MARKS:
-            told = f"there are {marks} line ends and signs between entries; at most {MOST_MARKS} of"
-            told += " YAML are read; allowed: a shorter file, or JSON"
-            raise complain(SourcePosition(self.name, 1, 1), (), told)
+            message = (
+                f"there are {marks} line ends and signs between entries; at most {MOST_MARKS} of"
+            )
+            message += " YAML are read; allowed: a shorter file, or JSON"
+            raise complain(SourcePosition(self.name, 1, 1), (), message)
         try:
             node = YAML(typ="safe", pure=True).compose(text)
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            told = f"this is not YAML: {error.problem or error.context}"
-            raise complain(SourcePosition(self.name, line, column), (), told) from None
+            message = f"this is not YAML: {error.problem or error.context}"
+            raise complain(SourcePosition(self.name, line, column), (), message) from None
         except YAMLError as error:
-            told = f"this is not YAML: {str(error).splitlines()[0][:200]}"
-            raise complain(SourcePosition(self.name, 1, 1), (), told) from None
+            message = f"this is not YAML: {str(error).splitlines()[0][:200]}"
+            raise complain(SourcePosition(self.name, 1, 1), (), message) from None
         except RecursionError:
-            told = f"it is nested deeper than {MOST_LEVELS} levels"
-            raise complain(SourcePosition(self.name, 1, 1), (), told) from None
+            message = f"it is nested deeper than {MOST_LEVELS} levels"
+            raise complain(SourcePosition(self.name, 1, 1), (), message) from None
         self.places[()] = SourcePosition(self.name, 1, 1)
         data = None if node is None else self._value(node, ())
         return Document(data, self.places)
@@ -219,8 +221,8 @@ class _YamlReader:
         except ValueError:
             value = math.nan
         if isinstance(value, float) and not math.isfinite(value):
-            told = f"{node.value!r:.40} is no finite number"
-            raise complain(self._place(node), key, told)
+            message = f"{node.value!r:.40} is no finite number"
+            raise complain(self._place(node), key, message)
         return value
 
     def _mapping(self, node: Any, key: Key) -> dict[str, Any]:
@@ -235,8 +237,10 @@ class _YamlReader:
                 raise complain(place, (*key, name), "merge keys are not read; use `base:`")
             if name in values:
                 first = self.places[(*key, name)]
-                told = f"the key {name!r} is given twice, first in line {first.line}; allowed: once"
-                raise complain(place, (*key, name), told)
+                message = (
+                    f"the key {name!r} is given twice, first in line {first.line}; allowed: once"
+                )
+                raise complain(place, (*key, name), message)
             self.places[(*key, name)] = place
             values[name] = self._value(value_node, (*key, name))
         return values
@@ -340,8 +344,8 @@ class _JsonReader:
             place = self._at(index)
             name, index = self._string(index, key)
             if name in values:
-                told = f"the key {name!r} is given twice; allowed: once"
-                raise complain(place, (*key, name), told)
+                message = f"the key {name!r} is given twice; allowed: once"
+                raise complain(place, (*key, name), message)
             self.places[(*key, name)] = place
             index = self._skip(index)
             if self.text[index : index + 1] != ":":

@@ -123,8 +123,8 @@ def require_sound(policies: Iterable[Policy], steps: int) -> None:
         for policy in policies:
             require_finite(policy, "the policy")
     except PolicyError as error:
-        told = f"{error}, after {steps:,} steps. Try a smaller learning rate"
-        raise TrainingError(told) from error
+        message = f"{error}, after {steps:,} steps. Try a smaller learning rate"
+        raise TrainingError(message) from error
 
 
 def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> None:

@@ -141,11 +141,11 @@ class CurriculumTraining:
                 place = place.parent
             right = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
         except (OSError, ValueError) as error:
-            told = getattr(error, "strerror", None) or str(error)
-            raise StorageError(f"{str(self.folder)!r:.200} cannot be a folder: {told}") from None
+            message = getattr(error, "strerror", None) or str(error)
+            raise StorageError(f"{str(self.folder)!r:.200} cannot be a folder: {message}") from None
         if not right:
-            told = "nothing may be written there" if place.is_dir() else "it is no folder"
-            raise StorageError(f"{self.folder} cannot be the folder of a run: {place}: {told}")
+            message = "nothing may be written there" if place.is_dir() else "it is no folder"
+            raise StorageError(f"{self.folder} cannot be the folder of a run: {place}: {message}")
 
     def _ppo_settings(self) -> ppo_settings.Settings:
         """Return the settings of the trainer.

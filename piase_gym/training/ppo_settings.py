@@ -67,8 +67,8 @@ class Settings:
                 kind.validate_python(getattr(self, name), strict=True)
             except ValidationError as error:
                 item = error.errors(include_url=False)[0]
-                told = f"{name}: {in_words(item)} (got {short(item['input'])})"
-                raise ConfigError(told) from None
+                message = f"{name}: {in_words(item)} (got {short(item['input'])})"
+                raise ConfigError(message) from None
 
     def told(self) -> dict[str, Any]:
         """Return all settings except those of `OPTIONS` that have their default value."""

@@ -202,8 +202,8 @@ class LLMAgent(ModelCaller, Agent):
     def fingerprint(self) -> str:
         """What identifies this agent and its memories in benchmarks; its address does not count."""
         settings = {**self.settings(), "policy": self.model, "prompt_id": self.prompt.id}
-        told = f"llm:{digest_json(settings)}"
-        return told if self.memories is None else f"{told}, {fingerprint(self.memories)}"
+        text = f"llm:{digest_json(settings)}"
+        return text if self.memories is None else f"{text}, {fingerprint(self.memories)}"
 
     def twin(self, **changes: Any) -> LLMAgent:
         """Return a copy with some attributes changed.
@@ -404,8 +404,8 @@ class LLMAgent(ModelCaller, Agent):
             command = found
         if reply.cut and isinstance(command, InvalidAction):
             limit = f"max_tokens={self.max_tokens}" if self.max_tokens else "the server's limit"
-            told = f"the reply was cut off at {limit}: {command.message}"
-            command = command._replace(message=told)
+            text = f"the reply was cut off at {limit}: {command.message}"
+            command = command._replace(message=text)
         self._note(command, percept)
         said = found.message if isinstance(found, Answer) else ""
         if said and isinstance(command, Command) and percept.can_tell:

@@ -126,8 +126,8 @@ class Budget:
                     continue
                 taken = getattr(self.usage, name) + getattr(self._aside, name)
                 if taken + getattr(wanted, name) > limit:
-                    told = f"{limit:.15g}"
-                    unit = f"{told} {name}" if name != "cost" else f"cost {told}"
+                    text = f"{limit:.15g}"
+                    unit = f"{text} {name}" if name != "cost" else f"cost {text}"
                     return f"the budget of {unit} is used up"
             self._aside.add(wanted)
         return None

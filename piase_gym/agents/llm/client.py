@@ -219,8 +219,8 @@ class Client:
         found: list[Tried] = []
         self._open = [call for call in self._open if call.is_alive()]
         if len(self._open) >= MOST_OPEN:
-            told = f"{self.where} keeps {len(self._open)} calls open that were given up"
-            return Failure(Outcome.TIMEOUT, told), None
+            text = f"{self.where} keeps {len(self._open)} calls open that were given up"
+            return Failure(Outcome.TIMEOUT, text), None
         late = Failure(Outcome.TIMEOUT, f"{self.where} gave no answer in {self._timeout:g} s")
         thread = threading.Thread(
             target=lambda: found.append(self._call(request, late)), name="llm-call", daemon=True
@@ -245,8 +245,8 @@ class Client:
                     body.append(part)
                     size += len(part)
                     if size > MAX_BYTES:
-                        told = f"the reply of {self.where} has more than {MAX_BYTES:,} bytes"
-                        return Failure(Outcome.TOO_LONG, told), None
+                        text = f"the reply of {self.where} has more than {MAX_BYTES:,} bytes"
+                        return Failure(Outcome.TOO_LONG, text), None
                     if time.monotonic() - start > self._timeout:
                         return late, 0.0
             return self._read(b"".join(body), request)
@@ -257,13 +257,13 @@ class Client:
         except openai.APITimeoutError:
             return late, 0.0
         except openai.APIConnectionError as error:
-            told = f"{self.where} cannot be reached ({self._clean(error.__cause__ or error)})"
-            return Failure(Outcome.TIMEOUT, told), 0.0
+            text = f"{self.where} cannot be reached ({self._clean(error.__cause__ or error)})"
+            return Failure(Outcome.TIMEOUT, text), 0.0
         except Exception as error:  # from the underlying library, whose name differs by version
             if "Timeout" in type(error).__name__:
                 return late, 0.0
-            told = f"the reply of {self.where} was cut off ({type(error).__name__})"
-            return Failure(Outcome.TIMEOUT, told), 0.0
+            text = f"the reply of {self.where} was cut off ({type(error).__name__})"
+            return Failure(Outcome.TIMEOUT, text), 0.0
 
     def _send(self, request: Mapping[str, Any]) -> Any:
         """Send a request; its body is passed as it is, as the library would check every message."""
@@ -288,8 +288,8 @@ class Client:
         """Return what an error code means."""
         code = error.status_code
         if code in (401, 403):  # what the server says may have the key in it
-            told = f"{self.where} refused the key ({code})"
-            return Failure(Outcome.REFUSED, told, final=True), None
+            text = f"{self.where} refused the key ({code})"
+            return Failure(Outcome.REFUSED, text, final=True), None
         said = f"{self.where} answered {code}: {self._clean(_said(error))}"
         if code < 400:  # what is asked goes where the user said, and nowhere else
             there = self._clean(error.response.headers.get("location", "nowhere"))
@@ -333,8 +333,8 @@ class Client:
         """Return the arguments of a tool call without the key."""
         if isinstance(given, str):
             return self._scrub(given)
-        told = orjson.dumps(given).decode()
-        return given if (clean := self._scrub(told)) == told else clean
+        text = orjson.dumps(given).decode()
+        return given if (clean := self._scrub(text)) == text else clean
 
     def _read(self, body: bytes, request: Mapping[str, Any]) -> Tried:
         """Read the body of a reply."""
@@ -358,14 +358,14 @@ class Client:
                 said = said.get("message", said) if isinstance(said, Mapping) else said
                 return Failure(Outcome.TIMEOUT, f"{self.where} answered: {self._clean(said)}"), 0.0
             if isinstance(error, IndexError):
-                told = f"the reply of {self.where} has no choices"
+                text = f"the reply of {self.where} has no choices"
             else:
-                told = f"what {self.where} sent is no reply of a model"
-            return Failure(Outcome.UNPARSABLE, told), 0.0
+                text = f"what {self.where} sent is no reply of a model"
+            return Failure(Outcome.UNPARSABLE, text), 0.0
         refusal = message.get("refusal")
         if refusal or choice.get("finish_reason") == "content_filter":
-            told = f"the model declines: {self._clean(refusal or 'its content filter stepped in')}"
-            return Failure(Outcome.REFUSED, told), None
+            text = f"the model declines: {self._clean(refusal or 'its content filter stepped in')}"
+            return Failure(Outcome.REFUSED, text), None
         return found
 
 

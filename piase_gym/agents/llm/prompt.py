@@ -94,8 +94,8 @@ class Prompt:
         template = Template(self.template)
         wrong = [name for name in template.get_identifiers() if name not in PLACES]
         if wrong or not template.is_valid():
-            told = f"${wrong[0]}" if wrong else "a $ with no name; write $$ for the sign itself"
-            raise ConfigError(f"the prompt has {told}; allowed: ${', $'.join(PLACES)}")
+            message = f"${wrong[0]}" if wrong else "a $ with no name; write $$ for the sign itself"
+            raise ConfigError(f"the prompt has {message}; allowed: ${', $'.join(PLACES)}")
         for name in ("facts", "messages", "commands"):
             if type(getattr(self, name)) is not bool:
                 raise ConfigError(f"{name} is True or False, not {getattr(self, name)!r:.60}")

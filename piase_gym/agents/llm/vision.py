@@ -225,8 +225,8 @@ def _image(image: Picture) -> Image.Image:
             raise ConfigError(f"the picture {str(image)!r:.200} cannot be read: {error}") from None
     array = np.asarray(image)
     if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or not array.size:
-        told = f"shape {array.shape} of {array.dtype}"
-        raise ConfigError(f"a picture has shape (height, width, 3) of uint8, not {told}")
+        message = f"shape {array.shape} of {array.dtype}"
+        raise ConfigError(f"a picture has shape (height, width, 3) of uint8, not {message}")
     return Image.fromarray(array)
 
 

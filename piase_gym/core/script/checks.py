@@ -147,8 +147,8 @@ class _Checker:
                 yield Problem((*path, *key), told)
 
     def _unknown_fact(self, name: str, path: Path) -> Problem:
-        told = f"{self.kind.name} has no fact {name!r}; {suggest(name, self.facts)}"
-        return Problem((*path, "fact"), told)
+        message = f"{self.kind.name} has no fact {name!r}; {suggest(name, self.facts)}"
+        return Problem((*path, "fact"), message)
 
     def _of(self, row: Observable, of: Any, path: Path) -> Iterator[Problem]:
         """Yield what is wrong with what a fact is about."""
@@ -250,8 +250,8 @@ class _Checker:
         """Yield why a setting cannot change in mid-episode, or not to that value."""
         name, live = response.setting, self.kind.live_fields
         if name not in live:
-            told = f"{name!r} cannot change within an episode; {suggest(name, live)}"
-            yield Problem((*path, "setting"), told)
+            message = f"{name!r} cannot change within an episode; {suggest(name, live)}"
+            yield Problem((*path, "setting"), message)
         elif self.config is not None:
             try:
                 self.config.changed({name: response.value, "script": None})

@@ -74,7 +74,7 @@ def heard_lines(
         for letter in messages
     ]
     for letter, steps in earlier:
-        told = "said" if letter.recipient == EVERYONE else "told you"
+        verb = "said" if letter.recipient == EVERYONE else "told you"
         ago = f"{steps} step{'' if steps == 1 else 's'} ago"
-        found.append(f"{letter.sender} {told} {ago}: {one_line(letter.message)}")
+        found.append(f"{letter.sender} {verb} {ago}: {one_line(letter.message)}")
     return found if hint is None else [*found, f"Hint: {one_line(hint)}"]

@@ -275,12 +275,12 @@ def _status(status: Status | None, config: GridWorldConfig) -> str:
     if status is None:
         return ""
     energy, level, role, food = status
-    told = f"\nYou have energy for {energy} more steps." if config.energy or energy else ""
+    text = f"\nYou have energy for {energy} more steps." if config.energy or energy else ""
     if role != ROLES[0]:
-        told += f"\nYou are a {role}."
+        text += f"\nYou are a {role}."
     if config.levels or level != 1:
-        told += f"\nYour strength is {level}."
-    return f"{told}\nPieces of food left: {food}." if config.clearing or food else told
+        text += f"\nYour strength is {level}."
+    return f"{text}\nPieces of food left: {food}." if config.clearing or food else text
 
 
 def longest_text(form: Form) -> int:

@@ -37,8 +37,8 @@ def verbs_of(frame: FrameName, onto: str, message: tuple[Param, ...]) -> tuple[V
     """
     if frame == "grid":
         direction = Param("direction", choices=DIRECTIONS)
-        told = f"turn that way, then step onto the next cell {onto}"
-        return (Verb("move", told, (direction, *message), _WALKING),)
+        text = f"turn that way, then step onto the next cell {onto}"
+        return (Verb("move", text, (direction, *message), _WALKING),)
     ways = [f"{verb} {way}" for verb in ("move", *_WALKING) for way in ("forward", "ahead")]
     side = Param("side", choices=SIDES)
     return (

@@ -45,19 +45,19 @@ class GridArrayWorld(ArrayWorld[C, F]):
             return
         name = self.agents[agent]
         if agent >= self.config.agents:
-            told = f"has no part in this config: agents={self.config.agents}"
+            message = f"has no part in this config: agents={self.config.agents}"
         elif self.states["alive"][0, agent]:
-            told = "is in play already"
+            message = "is in play already"
         elif self.states["fate"][0, agent] or agent not in self.config.latecomers:
-            told = "is done with this episode already"
+            message = "is done with this episode already"
         elif not self.states["alive"].any():
-            told = "cannot enter: the episode is over"
+            message = "cannot enter: the episode is over"
         elif not self.let_in(self._one, agent):
-            told = f"cannot enter: {self.cannot_enter}"
+            message = f"cannot enter: {self.cannot_enter}"
         else:
             self.refresh()
             return
-        raise AgentError(f"agent {name!r} {told}")
+        raise AgentError(f"agent {name!r} {message}")
 
     def _scene(self) -> Any:
         """Describe the state for the painters."""

@@ -425,8 +425,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         rows = self.rows(agent)
         if index < len(rows):
             return rows[index].command
-        told = f"there are {len(rows)} commands now; the index {index} stands for none"
-        return InvalidAction(Outcome.ILLEGAL, told)
+        text = f"there are {len(rows)} commands now; the index {index} stands for none"
+        return InvalidAction(Outcome.ILLEGAL, text)
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask: ones for the commands that it has now."""
@@ -458,8 +458,8 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             return found
         proper = self.write(found)
         if proper != words:
-            told = f"I did not understand {words[:40]!r}; write it so: {proper[:80]}"
-            return InvalidAction(Outcome.UNPARSABLE, told)
+            text = f"I did not understand {words[:40]!r}; write it so: {proper[:80]}"
+            return InvalidAction(Outcome.UNPARSABLE, text)
         return found
 
     def read_reply(self, agent: int, reply: object) -> Command | InvalidAction:

@@ -61,5 +61,5 @@ class SpeaksOfObjects(Speaks):
         """Return what the prompt says about speaking."""
         if not self.config.channel:
             return super().words_told()
-        told = "You can also stay and say something in words, under the same rules as reports."
-        return " ".join([told, *history_rules(self.config)])
+        text = "You can also stay and say something in words, under the same rules as reports."
+        return " ".join([text, *history_rules(self.config)])

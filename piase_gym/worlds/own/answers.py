@@ -85,8 +85,8 @@ def said_result(info: Mapping[str, Any]) -> Result | None:
     for name in ("won", "success"):
         if isinstance(info.get(name), bool | np.bool_):
             return Result.WON if info[name] else Result.LOST
-    told = str(info.get("result"))
-    return Result(told) if told in list(Result) else None
+    text = str(info.get("result"))
+    return Result(text) if text in list(Result) else None
 
 
 def read_answer(given: Any) -> Answer:

@@ -44,8 +44,8 @@ class OwnConfig(WorldConfig):
         if "environment" not in given:
             found = [entry_point(kind) for kind in own_named(self.world)]
             if len(found) > 1:
-                told = " or ".join(f"environment={place!r}" for place in found)
-                raise ConfigError(f"several environments are called {self.world}; give {told}")
+                message = " or ".join(f"environment={place!r}" for place in found)
+                raise ConfigError(f"several environments are called {self.world}; give {message}")
             if found:
                 given["environment"] = found[0]
         unknown = {name: given.pop(name) for name in list(given) if name not in self.known()}

@@ -92,8 +92,8 @@ class RemoteDriver:
         try:
             answered, value = pickle.loads(found)
         except Exception as error:  # unpickling an answer can raise anything
-            told = f"the answer cannot be read: {type(error).__name__}: {error}"
-            raise FaultyError(Reason.WRONG_TYPE, told) from error
+            problem = f"the answer cannot be read: {type(error).__name__}: {error}"
+            raise FaultyError(Reason.WRONG_TYPE, problem) from error
         if not answered:
             raise FaultyError(*Fault(*value))
         return value

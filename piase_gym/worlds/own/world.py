@@ -98,8 +98,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             self._learn(first)
         except FaultyError as error:
             self.close()
-            told = f"{self.name} cannot be used: {error.fault.reason}: {error.fault.message}"
-            raise OwnEnvironmentError(told, error.fault) from error
+            message = f"{self.name} cannot be used: {error.fault.reason}: {error.fault.message}"
+            raise OwnEnvironmentError(message, error.fault) from error
 
     def _open(self, config: OwnConfig) -> None:
         """Make the driver, with a new environment unless one was given."""
@@ -322,8 +322,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         for i in playing:
             self._status[i] = str(Result.LOST)
         count = len(self.agents)
-        told = f"The environment failed ({fault.reason}): {fault.message}"
-        notes = {i: {"fault": fault.as_dict(), "feedback": told} for i in playing}
+        text = f"The environment failed ({fault.reason}): {fault.message}"
+        notes = {i: {"fault": fault.as_dict(), "feedback": text} for i in playing}
         flags = [i in playing for i in range(count)]
         return StepResult([0.0] * count, [False] * count, flags, outcomes, bool(playing), notes)
 
@@ -484,9 +484,9 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     def manual(self) -> Manual:
         """What the environment says about itself."""
         limit = self.config.max_steps
-        told = self._about.get("description") or (self.config.kind.__doc__ or "").strip()
+        text = self._about.get("description") or (self.config.kind.__doc__ or "").strip()
         return Manual(
-            rules=str(told or f"{self.name} says nothing of its rules."),
+            rules=str(text or f"{self.name} says nothing of its rules."),
             rewards="as the environment gives them.",
             end=f"An episode ends when the environment says so, or after {limit} steps.",
         )
@@ -622,8 +622,8 @@ def _readable() -> Iterator[None]:
     except FaultyError:
         raise
     except Exception as error:  # what an observation is made of may raise anything
-        told = f"the observation cannot be read: {type(error).__name__}: {error}"
-        raise FaultyError(Reason.WRONG_TYPE, told) from error
+        message = f"the observation cannot be read: {type(error).__name__}: {error}"
+        raise FaultyError(Reason.WRONG_TYPE, message) from error
 
 
 def _infos(said: Mapping[str, Any]) -> dict[str, Any]:

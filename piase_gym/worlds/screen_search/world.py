@@ -187,8 +187,8 @@ class ScreenSearch(World[ScreenSearchConfig, ScreenSearchFacts]):
         """
         targets = self.config.targets
         if not targets:
-            told = "no window is named; give window='a part of its title' or region=(x, y, w, h)"
-            raise WindowError("no_window", told)
+            message = "no window is named; give window='a part of its title' or region=(x, y, w, h)"
+            raise WindowError("no_window", message)
         self._describe = describer(self.config.describer, {})
         self._windows = [Window(title, region) for title, region in targets]
         for window in self._windows:

@@ -351,8 +351,8 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         if act.verb == "tell":
             return plan._replace(message="You can tell something to others who are in play alone.")
         known = ", ".join(table.name for table in self.schema_of(agent))
-        told = f"you know {known}" if known else "ask for the tables first"
-        return plan._replace(message=f"There is no such table that you know; {told}.")
+        text = f"you know {known}" if known else "ask for the tables first"
+        return plan._replace(message=f"There is no such table that you know; {text}.")
 
     def line_of(self, agent: int, act: Command | int) -> str:
         """Return the text of a command; the SQL of a query is shown with its result instead."""
@@ -384,8 +384,8 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         """Return the command that an index stands for."""
         found = self.choices(agent).commands.get(index)
         if found is None:
-            told = f"the index {index} stands for no table, column or value of this question"
-            return InvalidAction(Outcome.ILLEGAL, told)
+            text = f"the index {index} stands for no table, column or value of this question"
+            return InvalidAction(Outcome.ILLEGAL, text)
         return found
 
     def masks(self) -> Sequence[NDArray[np.int8]]:

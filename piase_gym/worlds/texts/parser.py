@@ -108,8 +108,8 @@ class CommandParser:
         if not isinstance(line, str):
             return unparsable(f"a text action is a string, not {type(line).__name__}")
         if len(line) > MAX_LINE:
-            told = f"the line has {len(line)} characters; at most {MAX_LINE} are read"
-            return InvalidAction(Outcome.TOO_LONG, told)
+            text = f"the line has {len(line)} characters; at most {MAX_LINE} are read"
+            return InvalidAction(Outcome.TOO_LONG, text)
         words = _SPACES.sub(" ", line).strip()
         bare = words.rstrip(".!").lower()
         if not bare:
@@ -201,8 +201,8 @@ class CommandParser:
             return Command(verb.name, {param.name: value})
         if not value:
             return self._needs(verb)
-        told = f"{words[:40]!r} is no {param.name}{self.wording.instead}"
-        return unparsable(f"{told}; {suggest(value, param.choices)}")
+        text = f"{words[:40]!r} is no {param.name}{self.wording.instead}"
+        return unparsable(f"{text}; {suggest(value, param.choices)}")
 
     def _choice(self, words: str) -> str:
         """Return the choice that some words stand for."""

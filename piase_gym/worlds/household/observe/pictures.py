@@ -83,8 +83,8 @@ def rgb(game: Game, state: HomeState, agents: Sequence[str]) -> NDArray[np.uint8
     for line, k in enumerate(playing):
         y = foot + LINE * line
         pen.ellipse((GAP, y + 1, GAP + 13, y + 14), COLOURS[k % len(COLOURS)])
-        told = f"{agents[k]} carries {_carries(game, state, k)}"
-        pen.text((GAP + 20, y), told, INK, font(13))
+        text = f"{agents[k]} carries {_carries(game, state, k)}"
+        pen.text((GAP + 20, y), text, INK, font(13))
     return np.array(image, np.uint8)
 
 

@@ -72,9 +72,9 @@ class Commons(WalkingWorld[SocialDilemmaConfig, CommonsFacts], SocialDilemma[Com
             Verb("zap", "send the first agent ahead of you away for a while", message, ("tag",)),
         ]
         if self.envelope.cleaning:
-            told = "turn the first waste ahead of you to water"
+            text = "turn the first waste ahead of you to water"
             synonyms = ("clean up", "clean waste", "clean the waste", "clean water")
-            verbs.append(Verb("clean", told, message, synonyms))
+            verbs.append(Verb("clean", text, message, synonyms))
         return tuple(verbs)
 
     def make_commands(self) -> tuple[Command, ...]:

@@ -84,28 +84,28 @@ def _head(form: MatrixForm, agent: str, played: int, score: float) -> str:
 @functools.lru_cache(maxsize=1024)
 def _now(form: MatrixForm, talk: int, coin: str | None) -> str:
     """Write what the agent has to do now."""
-    told = f"Choose now: {form.words[0]} or {form.words[1]}."
+    text = f"Choose now: {form.words[0]} or {form.words[1]}."
     if talk:
-        told = f"Talk now: you choose after {times(talk, 'step')}."
-    return f"\n{told}\nThe coin shows {coin}." if coin else f"\n{told}"
+        text = f"Talk now: you choose after {times(talk, 'step')}."
+    return f"\n{text}\nThe coin shows {coin}." if coin else f"\n{text}"
 
 
 @functools.lru_cache(maxsize=8192)
 def _counts(form: MatrixForm, played: int, cooperated: int, others: int) -> str:
     """Write how often all have cooperated."""
     rest = "the other" if form.two else "the others"
-    told = f"{form.words[0]} {times(cooperated)}, {rest} {times(others)}"
-    return f"\nYou chose {told}." if played else ""
+    text = f"{form.words[0]} {times(cooperated)}, {rest} {times(others)}"
+    return f"\nYou chose {text}." if played else ""
 
 
 def _past(form: MatrixForm, history: Sequence[Chosen], unread: Sequence[Chosen]) -> str:
     """Write what was chosen in the last rounds."""
     if not history:
         return ""
-    told = "you and the other" if form.two else f"you, and how many others chose {form.words[0]}"
+    text = "you and the other" if form.two else f"you, and how many others chose {form.words[0]}"
     rounds = zip(history, unread, strict=True)
     past = "; ".join(_round(*row, form.words, form.two) for row in rounds)
-    return f"\nLast rounds, newest first ({told}): {past}."
+    return f"\nLast rounds, newest first ({text}): {past}."
 
 
 def _reputation(form: MatrixForm, counts: Iterable[tuple[str, int]]) -> str:

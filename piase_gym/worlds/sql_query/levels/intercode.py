@@ -226,8 +226,8 @@ def _images(text: str) -> dict[str, bytes]:
             try:
                 (_fill if kind == "Insert" else _create)(open_ones[current], statement)
             except (AttributeError, TypeError, IndexError):  # sqlglot has read something else
-                told = f"{statement.sql(DIALECT)!r:.200} cannot be read"
-                raise ValueError(told) from None
+                message = f"{statement.sql(DIALECT)!r:.200} cannot be read"
+                raise ValueError(message) from None
         for connection in open_ones.values():
             connection.commit()
         return {name: connection.serialize() for name, connection in open_ones.items()}

@@ -358,10 +358,10 @@ def _add(draw: Draw) -> Draft:
     values[0] = f"{values[0]} Junior"
     number = draw.rows(f"SELECT MAX(id) FROM {e.table}")[0][0] + 1 + draw.stream.integer(9)
     pairs = zip(e.fields, values, strict=True)
-    told = ", ".join(f.one + " " + (f'"{v}"' if isinstance(v, str) else str(v)) for f, v in pairs)
+    words = ", ".join(f.one + " " + (f'"{v}"' if isinstance(v, str) else str(v)) for f, v in pairs)
     names = ", ".join(["id", *(field.name for field in e.fields)])
     row = ", ".join([str(number), *map(quoted, values)])
-    text = f"Add {article(e.one)} {e.one} with id {number}, {told}."
+    text = f"Add {article(e.one)} {e.one} with id {number}, {words}."
     return Draft(text, f"INSERT INTO {e.table} ({names}) VALUES ({row})")
 
 

@@ -92,11 +92,11 @@ def _draw_table(pen: Any, table: Table, left: int, top: int, high: int) -> None:
     links = {link.column: f" > {link.table}" for link in table.references}
     for k, column in enumerate(table.columns):
         if k == MOST_COLUMNS and len(table.columns) > MOST_COLUMNS + 1:
-            told = f"and {len(table.columns) - k} more"
+            text = f"and {len(table.columns) - k} more"
         else:
-            told = f"{column.name}{' (key)' if column.key else ''}{links.get(column.name, '')}"
+            text = f"{column.name}{' (key)' if column.key else ''}{links.get(column.name, '')}"
         place = (left + 16, top + LINE * (k + 1) + 10)
-        pen.text(place, escape(told)[:28], mix(INK, PAPER, 0.25), font(13))
+        pen.text(place, escape(text)[:28], mix(INK, PAPER, 0.25), font(13))
         if k > MOST_COLUMNS - 1:
             break
 

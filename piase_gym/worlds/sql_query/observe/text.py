@@ -112,13 +112,13 @@ def _column(column: Column, links: dict[str, Reference]) -> str:
     marks += [f"= {_name(link.table, _DOTTED)}.{_name(link.other, _DOTTED)}"] if link else []
     if column.name == "id" and column.type == "TEXT" and not marks:
         return "id TEXT"
-    told = f" ({'; '.join(marks)})" if marks else ""
+    text = f" ({'; '.join(marks)})" if marks else ""
     kind = _SHORT.get(column.type)
     if kind is None:
         kind = _name(column.type, ",;:|" if column.type[:1] != "(" else ",;:|(")
         if not kind or kind in _SHORT.values() or kind[0] == "'":
             kind = f"'{kind}'"
-    return f"{_name(column.name).replace(' ', BLANK)}{f' {kind}' * bool(kind)}{told}"
+    return f"{_name(column.name).replace(' ', BLANK)}{f' {kind}' * bool(kind)}{text}"
 
 
 ID = Column("id", "INTEGER", True)

@@ -219,8 +219,8 @@ def _per_group(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[1])
     g = q.column(m[2], table).name
     function, numbered = _function(m[1]), q.column(m[1], table, True).name
-    told = f"{function}({numbered})" if function else "COUNT(*)"
-    return f"SELECT {g}, {told} FROM {table.name} GROUP BY {g}"
+    text = f"{function}({numbered})" if function else "COUNT(*)"
+    return f"SELECT {g}, {text} FROM {table.name} GROUP BY {g}"
 
 
 def _sorted(q: QuestionReading, m: Match) -> str | None:
@@ -252,8 +252,8 @@ def _list(q: QuestionReading) -> str:
     head = re.split(r"\b(?:whose|where)\b", q.question)[0]
     function = _function(head)
     f = q.column(head, table, True if function else None).name
-    told = f"{function}({f})" if function else f
-    return f"SELECT {told} FROM {table.name}{q.conditions(q.question, table)}"
+    text = f"{function}({f})" if function else f
+    return f"SELECT {text} FROM {table.name}{q.conditions(q.question, table)}"
 
 
 _WAYS: tuple[tuple[str, Callable[[QuestionReading, Match], str | None]], ...] = (

@@ -199,8 +199,8 @@ def _unsendable(sql: str, limits: Limits) -> Result | None:
     if "\0" in sql:
         return Result(error="the statement has a NUL character", reason="syntax")
     if len(sql) > limits.sql:
-        told = f"the statement has {len(sql)} characters; at most {limits.sql} are run"
-        return Result(error=told, reason="too_long")
+        text = f"the statement has {len(sql)} characters; at most {limits.sql} are run"
+        return Result(error=text, reason="too_long")
     if not sql.isascii() and any("\ud800" <= c <= "\udfff" for c in sql):
         return Result(error="the statement is not Unicode", reason="syntax")
     first = _FIRST.match(sql)

@@ -267,12 +267,12 @@ def _plain(value: object) -> object:
 
 def _told(error: BaseException) -> str:
     """Return a driver's error message, on one line and without the statement."""
-    told = str(getattr(error, "orig", None) or error)
-    return " ".join(told.partition("\nLINE ")[0].split())[:300]
+    text = str(getattr(error, "orig", None) or error)
+    return " ".join(text.partition("\nLINE ")[0].split())[:300]
 
 
 def _reason(error: BaseException) -> str:
     """Return the reason for a driver's error, as one of `rules.engine.REASONS`."""
-    told = f"{type(error).__name__} {type(getattr(error, 'orig', None)).__name__} {_told(error)}"
-    found = (kind for kind, words in _REASONS if re.search(words, told, re.IGNORECASE))
+    text = f"{type(error).__name__} {type(getattr(error, 'orig', None)).__name__} {_told(error)}"
+    found = (kind for kind, words in _REASONS if re.search(words, text, re.IGNORECASE))
     return next(found, "syntax")

@@ -280,12 +280,14 @@ class StoryValidator:
                     other = seen.setdefault(about, value)
                     carried = other.startswith(CARRIED) and value.startswith(CARRIED)
                     if other != value and not (carried and CARRIED in (other, value)):
-                        told = f"contradiction: {about[1]!r} cannot be {other} and {value} at once"
-                        yield Problem(where, told)
+                        message = (
+                            f"contradiction: {about[1]!r} cannot be {other} and {value} at once"
+                        )
+                        yield Problem(where, message)
         for k, condition in enumerate(story.lose_conditions):
             if condition in story.win_conditions:
-                told = "this is a win condition too, so that it says nothing"
-                yield Problem(("lose_conditions", k), told)
+                message = "this is a win condition too, so that it says nothing"
+                yield Problem(("lose_conditions", k), message)
 
     def _endless(self) -> Iterator[Problem]:
         """Check that events without conditions do not set each other off forever."""
@@ -302,8 +304,8 @@ class StoryValidator:
             cleared = {r.flag_name for k in circle for r in flags[k] if not r.value}
             if all(asks[k] <= cleared for k in circle):
                 named = [rows[k][0].name or f"event_{k + 1}" for k in circle]
-                told = f"{endless_words(named)}, and are cut off; leave out `repeat`"
-                yield Problem(rows[circle[0]][1], told, fatal=False)
+                message = f"{endless_words(named)}, and are cut off; leave out `repeat`"
+                yield Problem(rows[circle[0]][1], message, fatal=False)
 
     def _claims(self, condition: Any) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield the claims of a condition: what each is about, and what it says about it."""

@@ -109,8 +109,8 @@ def rgb(scene: Scene) -> NDArray[np.uint8]:
         zip(scene.agents, scene.hands, scene.left, strict=True)
     ):
         pen.ellipse((GAP, top + 2, GAP + 13, top + 15), COLOURS[k % len(COLOURS)])
-        told = f"{name} holds {escape(hand) if hand else 'nothing'}; mixes left: {mixes}"
-        pen.text((GAP + 20, top), told[:70], INK, font(13))
+        text = f"{name} holds {escape(hand) if hand else 'nothing'}; mixes left: {mixes}"
+        pen.text((GAP + 20, top), text[:70], INK, font(13))
         top += 22
     _tree(pen, rows, left + 2 * GAP, head)
     return np.array(image, np.uint8)
