@@ -123,7 +123,7 @@ def load(kind: str, name: str, check: Callable[[Any], str | None]) -> Any:
         made = entry.load()
         reason = check(made)
     except FAILURES as error:
-        reason = _why(error)
+        reason = _import_problem(error)
     if reason is None:
         return made
     raise PluginError(str(_note(kind, entry, reason)))
@@ -155,7 +155,7 @@ def find(kind: str, name: str | T, wanted: type[T]) -> T:
     return found
 
 
-def _why(error: BaseException) -> str:
+def _import_problem(error: BaseException) -> str:
     """Say in one line why something cannot be imported."""
     told = " ".join(str(error).split())
     return f"it cannot be loaded ({type(error).__name__}: {told:.200})"
@@ -183,7 +183,7 @@ def settle() -> None:
             if _is_being_imported(entry.module):
                 _waiting.append((kind, entry))
             else:
-                report(kind, entry, _why(error))
+                report(kind, entry, _import_problem(error))
     if _waiting:
         registry.late.append(settle)
 

@@ -97,7 +97,7 @@ class AddMemory(AddToViews):
             text = memory_text(position, seen, deeds[name], reason, told)
             if text not in self.memories[name].texts:
                 self.memories[name].add(text)
-        return self._all(observations), *rest
+        return self._show_all(observations), *rest
 
     def readings(self, agent: str) -> list[Line]:
         """Return the memories that are nearest to what an agent sees now."""

@@ -51,12 +51,12 @@ class AddSharedMemory(AddToViews):
         self._knowledge.clear()
         return super().reset(seed, options)
 
-    def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
+    def _show_all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         """Note what the agents see, then show it to all of them."""
         base: Any = self.env.unwrapped
         for name in observations:
             self._knowledge.note(name, base.world.surroundings(base.facts(name)))
-        return super()._all(observations)
+        return super()._show_all(observations)
 
     def readings(self, agent: str) -> list[Line]:
         """Return the lines, which are the same for every agent."""

@@ -59,20 +59,20 @@ class ChangesViews(BaseParallelWrapper[str, Any, Any]):
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Start an episode; see `WorldParallelEnv.reset`."""
         observations, infos = self.env.reset(seed=seed, options=options)
-        return self._all(observations), infos
+        return self._show_all(observations), infos
 
     def step(self, actions: Mapping[str, Any]) -> Any:
         """Let agents act; see `WorldParallelEnv.step`."""
         observations, *rest = self.env.step(actions)
-        return self._all(observations), *rest
+        return self._show_all(observations), *rest
 
     def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return the present observations and infos; see `WorldParallelEnv.observe_all`."""
         inner: Any = self.env
         observations, infos = inner.observe_all()
-        return self._all(observations), infos
+        return self._show_all(observations), infos
 
-    def _all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
+    def _show_all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         """Return each agent's observation as it is shown."""
         return {name: self.changed(name, shown) for name, shown in observations.items()}
 

@@ -226,7 +226,8 @@ class SqlEnv:
         now = datetime.datetime.now().strftime("%Y%m%d%H%M%S%f")
         path = Path(self.traj_dir or ".", f"logs_{self.name}", f"log_{now}.json")
         steps = [
-            {"action": action, "observation": _shown(seen)} for action, seen in self.trajectory
+            {"action": action, "observation": _observation_text(seen)}
+            for action, seen in self.trajectory
         ]
         found = {
             "environment": self.name,
@@ -250,7 +251,7 @@ class SqlEnv:
         self._engine, self._task = None, None
 
 
-def _shown(observation: Any) -> str:
+def _observation_text(observation: Any) -> str:
     """Return an observation as trajectories have it."""
     return "".join(map(str, observation)) if isinstance(observation, list) else str(observation)
 

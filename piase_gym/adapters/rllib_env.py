@@ -108,7 +108,7 @@ class RllibEnv(MultiAgentEnv):
         observations, infos = self.parallel.reset(seed=seed, options=options)
         self.agents = sorted(observations)
         self._seen, self._gone, self._held = set(self.agents), set(), []
-        return _own(observations, rllib_observation), _own(infos, copy.deepcopy)
+        return _converted(observations, rllib_observation), _converted(infos, copy.deepcopy)
 
     def step(self, action_dict: Mapping[str, Any]) -> Parts:
         """Let every agent in play act once.
@@ -151,14 +151,14 @@ class RllibEnv(MultiAgentEnv):
         observations, rewards, terminated, truncated, infos = parts
         over = not self.parallel.agents
         cut = over and any(truncated.values())
-        terminateds = {**_own(terminated, bool), "__all__": over and not cut}
-        truncateds = {**_own(truncated, lambda flag: bool(flag) and not over), "__all__": cut}
+        terminateds = {**_converted(terminated, bool), "__all__": over and not cut}
+        truncateds = {**_converted(truncated, lambda flag: bool(flag) and not over), "__all__": cut}
         return (
-            _own(observations, rllib_observation),
-            _own(rewards, float),
+            _converted(observations, rllib_observation),
+            _converted(rewards, float),
             terminateds,
             truncateds,
-            _own(infos, copy.deepcopy),
+            _converted(infos, copy.deepcopy),
         )
 
     def render(self) -> Any:
@@ -171,7 +171,7 @@ class RllibEnv(MultiAgentEnv):
         self.parallel.close()
 
 
-def _own(part: Mapping[str, Any], convert: Any) -> ByAgent:
+def _converted(part: Mapping[str, Any], convert: Any) -> ByAgent:
     """Return a new dict, sorted by agent, of converted values."""
     return {name: convert(part[name]) for name in sorted(part)}
 

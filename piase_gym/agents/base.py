@@ -57,9 +57,9 @@ class Percept:
     def __repr__(self) -> str:
         """Name the agent, the world, the step, and the parts that can be read."""
         where = f"of {self.agent} in {self.world.name}, step {self.step}"
-        return f"<{type(self).__name__} {where}: {', '.join(self._parts())}>"
+        return f"<{type(self).__name__} {where}: {', '.join(self._part_names())}>"
 
-    def _parts(self) -> tuple[str, ...]:
+    def _part_names(self) -> tuple[str, ...]:
         """Return the names of the parts that can be read."""
         masks = ("mask",) if self.world.capabilities.discrete else ()
         return ("facts", "vector", "text", *masks, "commands", "instructions")

@@ -85,20 +85,20 @@ class _Reader:
     def read(self, value: Any) -> None:
         """Add a value."""
         kind = type(value)
-        self._put(kind.__qualname__)
+        self._add_words(kind.__qualname__)
         if kind in _ATOMS:
-            self._put(value)
+            self._add_words(value)
         elif kind in (set, frozenset):  # which have no order of their own
-            self._put(*sorted(_digest(part, self._package) for part in value))
+            self._add_words(*sorted(_digest(part, self._package) for part in value))
         elif kind is tuple:
-            self._parts(value)
+            self._add_values(value)
         elif id(value) in self._met:
-            self._put("again", self._met[id(value)][0])
+            self._add_words("again", self._met[id(value)][0])
         else:
             self._met[id(value)] = len(self._met), value
             self._look_into(value)
 
-    def _put(self, *words: object) -> None:
+    def _add_words(self, *words: object) -> None:
         """Add words, each with its length."""
         for word in words:
             data = (
@@ -106,30 +106,30 @@ class _Reader:
             )
             self.hash.update(b"%d:" % len(data) + data)
 
-    def _parts(self, values: Any) -> None:
+    def _add_values(self, values: Any) -> None:
         """Add values and their number."""
-        self._put(len(values))
+        self._add_words(len(values))
         for value in values:
             self.read(value)
 
     def _look_into(self, value: Any) -> None:
         """Add what a value with parts is made of."""
         if type(value) is list:
-            self._parts(value)
+            self._add_values(value)
         elif type(value) in (dict, MappingProxyType):
-            self._parts([part for item in value.items() for part in item])
+            self._add_values([part for item in value.items() for part in item])
         elif isinstance(value, FunctionType):
             self._function(value)
         elif isinstance(value, type):
             self._class(value)
         elif isinstance(value, MethodType | staticmethod | classmethod):
-            self._parts([value.__func__, getattr(value, "__self__", None)])
+            self._add_values([value.__func__, getattr(value, "__self__", None)])
         elif isinstance(value, property):
-            self._parts([value.fget, value.fset, value.fdel])
+            self._add_values([value.fget, value.fset, value.fdel])
         elif isinstance(value, functools.cached_property):
             self.read(value.func)
         elif isinstance(value, ModuleType | GetSetDescriptorType):
-            self._put(value.__name__)
+            self._add_words(value.__name__)
         elif isinstance(value, CodeType):
             self._code(value)
         elif is_sb3(value):
@@ -141,14 +141,14 @@ class _Reader:
 
     def _function(self, function: FunctionType) -> None:
         """Add code, defaults, closure and attributes; of functions of its own also globals."""
-        self._put(function.__qualname__)
+        self._add_words(function.__qualname__)
         self._code(function.__code__)
         closed = [_content(cell) for cell in function.__closure__ or ()]
-        self._parts([function.__defaults__, function.__kwdefaults__, closed, vars(function)])
+        self._add_values([function.__defaults__, function.__kwdefaults__, closed, vars(function)])
         if self._owns(function.__globals__.get("__name__")):
             names = {name for code in _inner(function.__code__) for name in code.co_names}
             for name in sorted(_globals(function.__code__) & function.__globals__.keys()):
-                self._put(name)
+                self._add_words(name)
                 self._named(function.__globals__[name], names)
             for module, found, dots in _imports(function.__code__):
                 if dots or self._owns(module):  # the function will do this import, if it is called
@@ -162,12 +162,12 @@ class _Reader:
         for name in sorted(names & vars(value).keys()):
             if (value.__name__, name) not in self._read_of_modules:
                 self._read_of_modules.add((value.__name__, name))
-                self._put(name)
+                self._add_words(name)
                 self._named(vars(value)[name], names)
 
     def _code(self, code: CodeType) -> None:
         """Add instructions, names and constants, without line numbers."""
-        self._put(code.co_code, code.co_exceptiontable, *code.co_names, len(code.co_consts))
+        self._add_words(code.co_code, code.co_exceptiontable, *code.co_names, len(code.co_consts))
         for constant in code.co_consts:
             if isinstance(constant, CodeType):
                 self._code(constant)
@@ -177,16 +177,16 @@ class _Reader:
     def _class(self, kind: type) -> None:
         """Add the methods and attributes of a class and of its bases."""
         for base in kind.__mro__:
-            self._put(base.__qualname__)
+            self._add_words(base.__qualname__)
             own = self._owns(base.__module__) or _is_nameless(base)
             for name, part in sorted(vars(base).items()):
                 if own and _counts(name, part):
-                    self._parts([name, part])
+                    self._add_values([name, part])
                 elif not own and isinstance(part, FunctionType):
-                    self._put(name)
+                    self._add_words(name)
                     self._code(part.__code__)
                 elif not own and type(part) in _ATOMS and _counts(name, part):
-                    self._parts([name, part])
+                    self._add_values([name, part])
 
     def _owns(self, module: str | None) -> bool:
         """Return whether a module is part of what is evaluated, rather than of a library."""
@@ -201,7 +201,7 @@ class _Reader:
         if predicts_itself(model):
             left = model._excluded_save_params()
             parts.append({name: part for name, part in vars(model).items() if name not in left})
-        self._parts(parts)
+        self._add_values(parts)
 
     def _object(self, value: Any) -> None:
         """Add the class and state of an object, as pickling would find them.
@@ -212,10 +212,10 @@ class _Reader:
         torch: Any = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
             flat = value.detach().cpu().contiguous().reshape(-1).view(torch.uint8)
-            self._put(value.dtype, tuple(value.shape), flat.numpy().tobytes())
+            self._add_words(value.dtype, tuple(value.shape), flat.numpy().tobytes())
             return
         if torch is not None and isinstance(value, torch.nn.Module):  # some refuse to be pickled
-            self._parts([type(value), vars(value)])
+            self._add_values([type(value), vars(value)])
             return
         if _top(type(value).__module__) == "numba" and hasattr(value, "py_func"):
             self.read(value.py_func)  # what was compiled has a random number in its state
@@ -225,10 +225,10 @@ class _Reader:
         reduce = copyreg.dispatch_table.get(type(value))
         found = value.__reduce_ex__(4) if reduce is None else reduce(value)
         if isinstance(found, str):  # a global name, such as that of a function with a cache
-            self._parts([found, type(value), getattr(value, "__dict__", None)])
+            self._add_values([found, type(value), getattr(value, "__dict__", None)])
         else:
             items = [None if part is None else [*part] for part in found[3:5]]
-            self._parts([*found[:3], *items, *found[5:]])
+            self._add_values([*found[:3], *items, *found[5:]])
 
 
 def _content(cell: Any) -> Any:

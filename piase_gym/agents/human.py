@@ -56,8 +56,8 @@ class HumanAgent(Agent):
             raise UnsupportedError("a person acts on a Percept; call perceive first")
         if not self._told:
             self._told = True
-            self._say(f"Type commands for {percept.agent}; ? tells the rules.")
-        self._say(f"\n{percept.text}")
+            self._write_line(f"Type commands for {percept.agent}; ? tells the rules.")
+        self._write_line(f"\n{percept.text}")
         while True:
             command = self._answer(percept)
             if command is not None:
@@ -71,11 +71,11 @@ class HumanAgent(Agent):
             raise KeyboardInterrupt from None
         world = percept.world
         if line in HELP:
-            self._say(f"{percept.instructions}\n\nPossible now: {self._possible(percept)}")
+            self._write_line(f"{percept.instructions}\n\nPossible now: {self._possible(percept)}")
             return None
         plan = world.decode(percept.index, world.read(percept.index, line) if line else world.noop)
         if isinstance(plan, InvalidAction):
-            self._say(plan.message)
+            self._write_line(plan.message)
             return None
         return plan
 
@@ -87,9 +87,9 @@ class HumanAgent(Agent):
 
     def learn(self, feedback: Feedback) -> None:
         """Show the outcome of the command and the reward."""
-        self._say(f"({feedback.outcome}, reward {feedback.reward:g})")
+        self._write_line(f"({feedback.outcome}, reward {feedback.reward:g})")
 
-    def _say(self, text: str) -> None:
+    def _write_line(self, text: str) -> None:
         """Write a line."""
         out = self._out or sys.stdout
         out.write(text + "\n")

@@ -405,7 +405,7 @@ def _data(data: Any) -> Answer | InvalidAction:
     found = _command(lower)
     if isinstance(found, InvalidAction):
         return found
-    return found._replace(**{k: v for k, v in _more(lower).items() if v})
+    return found._replace(**{k: v for k, v in _further_entries(lower).items() if v})
 
 
 def _command(data: Mapping[str, Any]) -> Answer | InvalidAction:
@@ -457,7 +457,7 @@ def _cleaned(data: Any) -> Any:
     return data
 
 
-def _more(data: Mapping[str, Any]) -> dict[str, str]:
+def _further_entries(data: Mapping[str, Any]) -> dict[str, str]:
     """Return what else an object says."""
     found = {}
     for field, keys in _MORE.items():

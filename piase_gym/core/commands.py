@@ -226,7 +226,7 @@ def read_command(line: object, grammar: Sequence[Verb]) -> Command | InvalidActi
     said = [(len(names), verb) for names, verb in spellings if plain[: len(names)] == names]
     if said:
         length, verb = max(said, key=lambda row: row[0])
-        return _read_params(verb, _after(line, length))
+        return _read_params(verb, _rest_of_line(line, length))
     hint = suggest(plain[0], [verb.name for verb in grammar])
     return unparsable(f"I do not know how to {words[0][:40]!r}; {hint}")
 
@@ -241,7 +241,7 @@ def _plain(word: str) -> str:
     return word.rstrip(".!").lower()
 
 
-def _after(line: str, words: int) -> str:
+def _rest_of_line(line: str, words: int) -> str:
     """Return what follows the first `words` words of a line, word for word."""
     parts = line.split(maxsplit=words)
     return parts[words].strip() if len(parts) > words else ""
@@ -275,7 +275,7 @@ def _cut(param: Param, following: Param | None, rest: str) -> tuple[str, str]:
         head = [_plain(word) for word in rest.split()[: len(param.before.split())]]
         if head != param.before.split():
             return ("", rest) if param.optional else (rest if not following else "", "")
-        rest = _after(rest, len(head))
+        rest = _rest_of_line(rest, len(head))
     if param.kind == "text":
         return rest, ""
     words = rest.split()

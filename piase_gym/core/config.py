@@ -327,12 +327,12 @@ def explain(error: ValidationError, model: type[BaseModel]) -> str:
         else:
             text = str(item["msg"]).replace(f"Value error, {title}: ", "Value error, ")
             message, shown = in_words({**item, "msg": text}), short(item["input"])
-            named = f"{title}.{where}: {message} (got {shown}){_near(item)}"
+            named = f"{title}.{where}: {message} (got {shown}){_nearest_choice(item)}"
             lines.append(named if where else f"{title}: {message}")
     return "\n".join(lines)
 
 
-def _near(item: Any) -> str:
+def _nearest_choice(item: Any) -> str:
     """Suggest the nearest literal for a misspelt choice."""
     if item["type"] not in ("literal_error", "enum"):
         return ""

@@ -172,7 +172,7 @@ def adjust(
         parameter = ready.get(str(name))
         if name == BY and ready:
             parameter = next(iter(ready.values()))
-            value = _by(parameter, config, value)
+            value = _turned_value(parameter, config, value)
         elif parameter is None:
             known = [*ready, BY] if ready else []
             raise ConfigError(f"{world}: there is no dial {name!r} here; {suggest(name, known)}")
@@ -180,7 +180,7 @@ def adjust(
     return changed
 
 
-def _by(parameter: DifficultyParameter, config: Any, share: Any) -> float | int:
+def _turned_value(parameter: DifficultyParameter, config: Any, share: Any) -> float | int:
     """Return a parameter's value after turning it by a share of its range."""
     if not isinstance(share, int | float) or isinstance(share, bool) or not -1 <= share <= 1:
         raise ConfigError(f"{config.world}: by is a number from -1 to 1, not {share!r:.60}")

@@ -124,9 +124,9 @@ class Events:
 
     def post(self, kind: str, agent: str | None = None, **data: Any) -> None:
         """Tell everyone who listens for this kind that something happened."""
-        self._tell(kind, agent, data)
+        self._notify(kind, agent, data)
 
-    def _tell(self, kind: str, agent: str | None, data: Mapping[str, Any]) -> None:
+    def _notify(self, kind: str, agent: str | None, data: Mapping[str, Any]) -> None:
         """Call everyone who listens for a kind; without listeners nothing is built."""
         if self._listeners:
             event: Event | None = None
@@ -156,7 +156,7 @@ class Events:
         if self.active:
             values = {str(name): value for name, value in (data or {}).items()}
             self.post("log", agent, event_type=event_type, data=values, posted=True)
-            self._tell(event_type, agent, values)
+            self._notify(event_type, agent, values)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave listeners behind when an environment is copied or pickled."""

@@ -68,7 +68,7 @@ def replacing(
     except OSError as problem:
         if isinstance(problem, StorageError | LogWriteError):
             raise
-        raise error(f"{path} could not be written: {_why(problem, path)}") from problem
+        raise error(f"{path} could not be written: {_write_problem(problem, path)}") from problem
     finally:
         if new is not None:
             new.unlink(missing_ok=True)
@@ -156,10 +156,12 @@ def require_folder(path: Path) -> None:
         with tempfile.TemporaryFile(dir=path):
             pass
     except OSError as problem:
-        raise StorageError(f"{path} cannot be written to: {_why(problem, path)}") from problem
+        raise StorageError(
+            f"{path} cannot be written to: {_write_problem(problem, path)}"
+        ) from problem
 
 
-def _why(problem: OSError, path: Path) -> str:
+def _write_problem(problem: OSError, path: Path) -> str:
     """Say why something could not be written, naming a file where its path needs a folder."""
     file = next((str(parent) for parent in path.parents if parent.is_file()), None)
     return f"{file} is a file" if file else problem.strerror or str(problem)

@@ -48,12 +48,12 @@ class UninterruptedBlocks:
         self._watching += 1
         usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if usual and get_ident() == _MAIN:
-            signal.signal(signal.SIGINT, self._heard)
+            signal.signal(signal.SIGINT, self._on_interrupt)
 
     def leave(self) -> None:
         """Let interrupts be raised at once again, as far as this caller is concerned."""
         self._watching -= 1
-        ours = signal.getsignal(signal.SIGINT) == self._heard
+        ours = signal.getsignal(signal.SIGINT) == self._on_interrupt
         if ours and not self._watching and get_ident() == _MAIN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -66,7 +66,7 @@ class UninterruptedBlocks:
         finally:
             self.leave()
 
-    def _heard(self, _number: int, _frame: FrameType | None) -> None:
+    def _on_interrupt(self, _number: int, _frame: FrameType | None) -> None:
         """Take note of an interrupt, or raise it."""
         if self._inside and not self._missed:
             self._missed = True

@@ -154,7 +154,7 @@ class Mailbox:
         self._travelling.append((self._now + self.rules.delay, letter))
         if self._at_once:
             for agent in self._hearers(letter):
-                self._put(agent, letter)
+                self._deliver(agent, letter)
         return letter
 
     def sent_before(self) -> int:
@@ -208,7 +208,7 @@ class Mailbox:
                     continue
                 self.delivered[agent].append(letter)
                 if not self._at_once:
-                    self._put(agent, letter)
+                    self._deliver(agent, letter)
 
     def _remember(self, agent: str) -> None:
         """Age what an agent has heard by one step, and add what it heard in this one."""
@@ -228,9 +228,9 @@ class Mailbox:
         """Deliver a letter at once, bypassing the rules of the channel, as the system does."""
         self.history.append(letter.as_dict())
         self.delivered[letter.recipient].append(letter)
-        self._put(letter.recipient, letter)
+        self._deliver(letter.recipient, letter)
 
-    def _put(self, agent: str, letter: Message) -> None:
+    def _deliver(self, agent: str, letter: Message) -> None:
         """Put a letter into a box; a full box loses the oldest."""
         box = self.boxes[agent]
         box.append(letter)

@@ -64,12 +64,12 @@ def object_changes(before: Objects, after: Objects) -> list[Change]:
         other = pairs.get(name, name)
         new = after.get(other)
         if new is None:
-            found.append(_come_or_gone("consumed", name, old))
+            found.append(_appearance("consumed", name, old))
         elif new != old or other != name:
             found += _differences(name, other, old, new, after)
     for name, new in after.items():
         if name not in before and name not in came:
-            found.append(_come_or_gone("spawned", name, new))
+            found.append(_appearance("spawned", name, new))
     return found
 
 
@@ -166,7 +166,7 @@ def _label(name: str, properties: Mapping[str, Any]) -> str:
     return str(properties["kind"]) if properties.get("alike") else name
 
 
-def _come_or_gone(word: str, name: str, properties: Mapping[str, Any]) -> Change:
+def _appearance(word: str, name: str, properties: Mapping[str, Any]) -> Change:
     """Return the change that an object is there now, or no longer."""
     there, place = word == "spawned", properties.get("place")
     old, new = (None, place) if there else (place, None)
@@ -185,7 +185,9 @@ def _moved(before: Objects, after: Objects) -> dict[str, str]:
         alike = [other for other in come if after[other]["kind"] == before[name]["kind"]]
         if alike:
             here = _spot(before[name]["place"], before)
-            nearest = min(alike, key=lambda other: _far(here, _spot(after[other]["place"], after)))
+            nearest = min(
+                alike, key=lambda other: _distance(here, _spot(after[other]["place"], after))
+            )
             come.remove(nearest)
             pairs[name] = nearest
     return pairs
@@ -196,7 +198,7 @@ def _spot(place: Any, objects: Objects) -> Any:
     return objects[place].get("place") if _is_agent(place, objects) else place
 
 
-def _far(one: Any, other: Any) -> float:
+def _distance(one: Any, other: Any) -> float:
     """Return how far apart two places are."""
     if isinstance(one, list) and isinstance(other, list):
         return float(sum_in_order(abs(a - b) for a, b in zip(one, other, strict=False)))

@@ -143,13 +143,13 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an agent's observations, always the same object."""
-        return self.observation_spaces[self._own(agent)]
+        return self.observation_spaces[self._require_own(agent)]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         """Return the space of an agent's actions, always the same object."""
-        return self.action_spaces[self._own(agent)]
+        return self.action_spaces[self._require_own(agent)]
 
-    def _own(self, agent: str) -> str:
+    def _require_own(self, agent: str) -> str:
         """Return the name of one of the caller's agents, or raise `AgentError`."""
         if not isinstance(agent, str) or agent not in self.observation_spaces:
             names = ", ".join(self.possible_agents)

@@ -249,7 +249,7 @@ class EpisodeRunner:
                 partners[i].learn(Feedback(rewards[i], terminated[i], truncated[i], outcomes[i]))
         if heard:
             if decoded is not None or result.notes or self.world.mailboxes is not None:
-                self._tell(decoded, result)
+                self._post_step(decoded, result)
             for watcher, commands in self.events.watchers:
                 watcher(decoded if commands else acts, result)
         elif self.world.mailboxes is not None:
@@ -267,7 +267,7 @@ class EpisodeRunner:
             for i, act in enumerate(acts)
         ]
 
-    def _tell(self, commands: list[Act] | None, result: StepResult) -> None:
+    def _post_step(self, commands: list[Act] | None, result: StepResult) -> None:
         """Post what happened in a step, and the letters sent in it."""
         events = self.events
         if commands is not None:

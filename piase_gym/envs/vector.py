@@ -114,13 +114,13 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             super().reset(seed=check_seed(seed))
         masks = self._own_masks(infos, "action_mask")
         told = {"seed": infos["seed"]} if self._style.full else {}
-        return self._shown(shown[:, 0], masks), self._infos(told, masks)
+        return self._in_style(shown[:, 0], masks), self._infos(told, masks)
 
     def _own_masks(self, infos: Mapping[str, Any], key: str) -> Any:
         """Return the learner's masks, if they are shown anywhere."""
         return infos[key][:, 0] if self._style.needs_masks else None
 
-    def _shown(self, vectors: NDArray[Any], masks: Any) -> Any:
+    def _in_style(self, vectors: NDArray[Any], masks: Any) -> Any:
         """Return observations as the style has them."""
         if self._style.mask is None:
             return vectors
@@ -153,7 +153,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             more["final_obs"], more["_final_obs"] = self._last(infos, over), over
             marks = {f"_{key}": over.copy() for key in last}
             more["final_info"], more["_final_info"] = {**last, **marks}, over.copy()
-        found = self._shown(shown[:, 0], masks), rewards[:, 0]
+        found = self._in_style(shown[:, 0], masks), rewards[:, 0]
         return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)
 
     def _last(self, infos: Mapping[str, Any], over: NDArray[np.bool_]) -> NDArray[Any]:
@@ -164,7 +164,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         )
         for slot in np.flatnonzero(over):
             mask = None if masks is None else masks[slot]
-            final[slot] = self._shown(infos["final_obs"][slot, 0].copy(), mask)
+            final[slot] = self._in_style(infos["final_obs"][slot, 0].copy(), mask)
         return final
 
     def _infos(self, infos: dict[str, Any], masks: Any) -> dict[str, Any]:

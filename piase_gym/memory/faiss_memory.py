@@ -183,7 +183,7 @@ class FaissMemory:
         if head["size"] != own.size:
             message = f"{head['size']} numbers, not {own.size}"
             raise MemoryFileError(f"the vectors of {path} have {message}")
-        vectors, texts = _parts(body, head["count"], own.size, Path(path))
+        vectors, texts = _read_parts(body, head["count"], own.size, Path(path))
         if texts and not np.allclose(memory._embed(texts[-1])[0], vectors[-1], atol=1e-3):
             message = f"another embedder than this, though its name is {own.name!r} too"
             raise MemoryFileError(f"{path} was written with {message}")
@@ -211,7 +211,9 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     return head, body
 
 
-def _parts(body: bytes, count: int, size: int, path: Path) -> tuple[NDArray[np.float32], list[str]]:
+def _read_parts(
+    body: bytes, count: int, size: int, path: Path
+) -> tuple[NDArray[np.float32], list[str]]:
     """Return the vectors and texts of a memory file."""
     end = 4 * count * size
     try:

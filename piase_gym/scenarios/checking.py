@@ -161,10 +161,10 @@ def _replace(data: Any, key: Key, parts: Mapping[str, Any]) -> Key:
     ends = [
         n
         for n, kind in enumerate(kinds, 1)
-        if kind in parts and not isinstance(_at(data, key[:n]), list)
+        if kind in parts and not isinstance(_value_at(data, key[:n]), list)
     ]
     part = key[: ends[-1]] if ends else key
-    holder = _at(data, part[:-1])
+    holder = _value_at(data, part[:-1])
     if ends and holder is not None:
         holder[part[-1]] = copy.deepcopy(parts[str(kinds[ends[-1] - 1])])
     elif isinstance(holder, list):
@@ -174,7 +174,7 @@ def _replace(data: Any, key: Key, parts: Mapping[str, Any]) -> Key:
     return part
 
 
-def _at(data: Any, key: Key) -> Any:
+def _value_at(data: Any, key: Key) -> Any:
     """Return the value at a key, or ``None``."""
     for part in key:
         try:

@@ -26,9 +26,9 @@ class EquippedPercept(Percept):
         self.senses = equipment.senses
         self.actuation = ActuatorSet(world, equipment.actuators)
 
-    def _parts(self) -> tuple[str, ...]:
+    def _part_names(self) -> tuple[str, ...]:
         """Return the names of what can be read, the readings of sensors among them."""
-        return (*super()._parts(), "readings")
+        return (*super()._part_names(), "readings")
 
     @property
     def readings(self) -> dict[str, Reading]:

@@ -86,7 +86,7 @@ class ThingEncoder(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Return encodings (batch, width) of vectors (batch, length)."""
-        things = self._known(vectors[:, self.places])
+        things = self._within_table(vectors[:, self.places])
         bags = torch.arange(len(things))[:, None] * len(self.places) + self.starts
         sums = functional.embedding_bag(
             things.flatten(), self.table, bags.flatten(), mode="sum", padding_idx=0
@@ -97,7 +97,7 @@ class ThingEncoder(nn.Module):
         )
         return encoded
 
-    def _known(self, numbers: Tensor) -> Tensor:
+    def _within_table(self, numbers: Tensor) -> Tensor:
         """Return numbers of things, those beyond the table as 0."""
         return torch.where(numbers < len(self.table), numbers, 0).long()
 
@@ -109,7 +109,7 @@ class ThingEncoder(nn.Module):
             vectors: What the agents see, (batch, length).
         """
         slots = self.slots[vectors[:, self.agent].long()]
-        things = self._known(vectors.gather(1, slots))
+        things = self._within_table(vectors.gather(1, slots))
         fits = (wanted @ self.table.t()).gather(1, things) / EMBEDDING**0.5
         return functional.pad(fits, (0, 1))[:, self.actions]  # -1 is the zero at the end
 

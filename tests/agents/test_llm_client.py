@@ -110,7 +110,7 @@ def test_contents_calls_and_thoughts_are_read() -> None:
     ],
 )
 def test_an_error_says_something(body: Any, said: str) -> None:
-    assert client._said(SimpleNamespace(body=body, message="usual")) == said
+    assert client._error_message(SimpleNamespace(body=body, message="usual")) == said
 
 
 def test_a_server_may_ask_to_wait() -> None:

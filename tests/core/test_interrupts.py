@@ -205,7 +205,7 @@ def test_interrupts_are_watched_until_all_have_left() -> None:
     whole.watch()
     whole.watch()
     whole.leave()
-    assert signal.getsignal(signal.SIGINT) == whole._heard
+    assert signal.getsignal(signal.SIGINT) == whole._on_interrupt
     whole.leave()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -7,8 +7,8 @@ import pytest
 
 from piase_gym.core.script.conditions import (
     Compiled,
-    _each,
-    _near,
+    _test_each,
+    _within_distance,
     any_agent,
     combine,
     count_agents,
@@ -45,10 +45,10 @@ def test_conditions_are_combined() -> None:
 
 def test_places_are_near_within_a_distance() -> None:
     places = np.array([[[0, 0], [3, 4]], [[3, 3], [4, 4]]])
-    assert _near(places, (0, 0), 5).tolist() == [[True, True], [True, False]]
-    assert _near(places, (3, 4), None).tolist() == [[False, True], [False, False]]
+    assert _within_distance(places, (0, 0), 5).tolist() == [[True, True], [True, False]]
+    assert _within_distance(places, (3, 4), None).tolist() == [[False, True], [False, False]]
     named = np.array([["hall", "attic"]], object)
-    assert _near(named, "hall", 2).tolist() == [[True, False]]
-    words = _each(np.array([["ab", "b"]], object), lambda value: "a" in value)
+    assert _within_distance(named, "hall", 2).tolist() == [[True, False]]
+    words = _test_each(np.array([["ab", "b"]], object), lambda value: "a" in value)
     assert words.dtype == np.bool_
     assert words.tolist() == [[True, False]]

@@ -409,13 +409,13 @@ class LLMAgent(ModelCaller, Agent):
         self._note(command, percept)
         said = found.message if isinstance(found, Answer) else ""
         if said and isinstance(command, Command) and percept.can_tell:
-            self._tell(plain(said), percept)
+            self._send_message(plain(said), percept)
         if reply.tool_calls and not reply.text:
             return command, percept.write(command) if isinstance(command, Command) else ""
         shown = without_reasoning(plain(reply.text[:MAX_REPLY]))[1][:KEPT]
         return command, data(shown)  # it may repeat what others wrote
 
-    def _tell(self, said: str, percept: Percept) -> None:
+    def _send_message(self, said: str, percept: Percept) -> None:
         """Send the others a message; what is not sent of it, the model is told in the next step."""
         most = percept.longest_letter
         if not percept.may_tell:

@@ -290,7 +290,7 @@ class Client:
         if code in (401, 403):  # what the server says may have the key in it
             text = f"{self.where} refused the key ({code})"
             return Failure(Outcome.REFUSED, text, final=True), None
-        said = f"{self.where} answered {code}: {self._clean(_said(error))}"
+        said = f"{self.where} answered {code}: {self._clean(_error_message(error))}"
         if code < 400:  # what is asked goes where the user said, and nowhere else
             there = self._clean(error.response.headers.get("location", "nowhere"))
             said = f"{self.where} answered {code}: it sends us on to {there}; give the address"
@@ -444,7 +444,7 @@ def _size(part: Mapping[str, Any]) -> int:
     return len(part["text"].encode()) if part["type"] == "text" else PICTURE
 
 
-def _said(error: Any) -> object:
+def _error_message(error: Any) -> object:
     """Return the message in the body of an error, or what the library makes of it."""
     body = error.body
     if isinstance(body, Mapping):

@@ -123,7 +123,7 @@ class VisionModel(ModelCaller):
         """
         example = json.dumps([*self.names[:2]] or ["cup", "chair"])
         text = self._ask(EXTRACT.format(named=self._named(), example=example), image)
-        found = (str(part[0]) for part in self._parts(_data(text, "[")))
+        found = (str(part[0]) for part in self._named_boxes(_data(text, "[")))
         return list(dict.fromkeys(found))
 
     def __call__(self, picture: Picture) -> Description:
@@ -141,7 +141,7 @@ class VisionModel(ModelCaller):
             data = {"objects": data}
         seen = [
             SeenObject(name, _box(box, image.width, image.height))
-            for name, box in self._parts(data.get("objects", ()))
+            for name, box in self._named_boxes(data.get("objects", ()))
         ]
         caption = plain(str(data.get("caption") or ", ".join(thing.name for thing in seen)))
         return tidy(Description(tuple(seen), caption), image.height, image.width)
@@ -150,7 +150,7 @@ class VisionModel(ModelCaller):
         """Return the words of a question that say what may be named."""
         return f" that are called {', '.join(map(json.dumps, self.names))}" if self.names else ""
 
-    def _parts(self, data: Any) -> list[tuple[str, Any]]:
+    def _named_boxes(self, data: Any) -> list[tuple[str, Any]]:
         """Return the names and boxes that a reply lists."""
         if isinstance(data, Mapping):
             data = data.get("objects", [*data])

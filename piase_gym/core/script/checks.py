@@ -128,7 +128,7 @@ class _Checker:
         if row is None:
             yield self._unknown_fact(condition.fact, path)
             return
-        yield from self._of(row, condition.of, path)
+        yield from self._subject_problems(row, condition.of, path)
         if told := clash([condition]):
             yield Problem(path, told)
         if row.kind != "number":
@@ -150,7 +150,7 @@ class _Checker:
         message = f"{self.kind.name} has no fact {name!r}; {suggest(name, self.facts)}"
         return Problem((*path, "fact"), message)
 
-    def _of(self, row: Observable, of: Any, path: Path) -> Iterator[Problem]:
+    def _subject_problems(self, row: Observable, of: Any, path: Path) -> Iterator[Problem]:
         """Yield what is wrong with what a fact is about."""
         path = (*path, "of")
         if not row.of:
@@ -219,7 +219,7 @@ class _Checker:
         if fact is None:
             yield self._unknown_fact(row.fact, path)
             return
-        yield from self._of(fact, row.of, path)
+        yield from self._subject_problems(fact, row.of, path)
         if fact.kind != "number":
             yield Problem((*path, "fact"), f"{row.fact!r} is a {fact.kind}, not a number")
         yield from self._agent(row.agent_id, (*path, "agent_id"), ())

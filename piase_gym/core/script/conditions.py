@@ -132,7 +132,9 @@ def _comparison(condition: models.FactHolds, row: Observable, run: ScriptRun) ->
         tests.append(functools.partial(np.greater_equal, condition.at_most))
     if condition.contains is not None:
         words = condition.contains.casefold()
-        tests.append(lambda values: _each(values, lambda value: words in str(value).casefold()))
+        tests.append(
+            lambda values: _test_each(values, lambda value: words in str(value).casefold())
+        )
     fact, of = condition.fact, condition.of
     if len(tests) == 1:
         (only,) = tests
@@ -150,15 +152,15 @@ def _equality(wanted: Any, row: Observable, run: ScriptRun, within: float | None
     if row.name == "action":
         return lambda values: _acted(values, wanted, run)
     if row.kind == "place":
-        return lambda values: _near(values, wanted, within)
+        return lambda values: _within_distance(values, wanted, within)
     if row.codes is not None:
         return functools.partial(np.equal, row.codes[wanted])
     if row.kind == "things":
-        return lambda values: _each(values, lambda value: wanted in value)
+        return lambda values: _test_each(values, lambda value: wanted in value)
     return lambda values: np.asarray(values == wanted)
 
 
-def _near(values: NDArray[Any], wanted: Any, within: float | None) -> Mask:
+def _within_distance(values: NDArray[Any], wanted: Any, within: float | None) -> Mask:
     """Return which places equal the wanted one, or lie within a distance of it."""
     if values.dtype == object:
         return np.asarray(values == wanted)
@@ -167,7 +169,7 @@ def _near(values: NDArray[Any], wanted: Any, within: float | None) -> Mask:
     return np.asarray(apart <= (0 if within is None else within * within))
 
 
-def _each(values: NDArray[Any], test: Callable[[Any], bool]) -> Mask:
+def _test_each(values: NDArray[Any], test: Callable[[Any], bool]) -> Mask:
     """Apply a test to each value separately."""
     flat = [test(value) for value in values.ravel().tolist()]
     return np.array(flat, np.bool_).reshape(values.shape)
@@ -179,7 +181,9 @@ def _acted(acts: NDArray[Any], word: str, run: ScriptRun) -> Mask:
         run.acts_known[word] = run.world.action_codes(word)
     codes = run.acts_known[word]
     if codes is None:
-        return _each(acts, lambda line: line is not None and word in (line, line.split(" ")[0]))
+        return _test_each(
+            acts, lambda line: line is not None and word in (line, line.split(" ")[0])
+        )
     found = np.zeros(acts.shape, np.bool_)
     for code in codes:
         found |= acts == code

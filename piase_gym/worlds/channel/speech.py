@@ -80,7 +80,7 @@ class Speaks(ArrayWorld[Any, Any]):
         """Make room for words in texts, in which characters outside of `CHARSET` take up to ten."""
         super().__init__(config)
         line = 60 + max(map(len, self.agents)) + 10 * self.longest_message
-        self.text_length += len(self.agents) * (1 + self._kept) * line
+        self.text_length += len(self.agents) * (1 + self._history_length) * line
 
     def begin(self, seed: int) -> None:
         """Start an episode with empty mailboxes."""
@@ -170,13 +170,13 @@ class Speaks(ArrayWorld[Any, Any]):
 
     # -- views ----------------------------------------------------------------------------
 
-    def _heard(self) -> list[Heard]:
+    def _letters_heard(self) -> list[Heard]:
         """Return what each agent is told now: what it hears, and what it has heard before."""
         mail = self.mailboxes
         return [Heard(tuple(mail.delivered[n]), heard_before(mail, n)) for n in self.agents]
 
     @property
-    def _kept(self) -> int:
+    def _history_length(self) -> int:
         """How many of the last letters of each agent have a place in vectors."""
         sizes: Any = self.config.fixed_envelope()
         return int(getattr(sizes, "message_history", 0))
@@ -186,7 +186,7 @@ class Speaks(ArrayWorld[Any, Any]):
         """The world's own Box, extended by the letters."""
         world: Any = super()
         own: Box = world.vector_space
-        code = LETTER_CODE + EARLIER_CODE * self._kept
+        code = LETTER_CODE + EARLIER_CODE * self._history_length
         more = np.zeros(len(self.agents) * code, own.low.dtype)
         low, high = np.concatenate([own.low, more]), np.concatenate([own.high, more + 255])
         return Box(low, high, dtype=self.vector_type)
@@ -194,7 +194,7 @@ class Speaks(ArrayWorld[Any, Any]):
     def facts(self, agent: int) -> Any:
         """Return what the agent may know now."""
         world: Any = super()
-        facts, heard = world.facts(agent), self._heard()[agent]
+        facts, heard = world.facts(agent), self._letters_heard()[agent]
         before = {"earlier": heard.earlier} if heard.earlier else {}
         return replace(facts, messages=(*facts.messages, *heard.messages), **before)
 
@@ -215,12 +215,15 @@ class Speaks(ArrayWorld[Any, Any]):
         for row, letter in zip(code, heard.messages, strict=False):
             row[:2] = 1 + self.agents.index(letter.sender), letter.recipient == EVERYONE
             row[2:] = hash_text(letter.message)
-        before = code_of_earlier(heard.earlier, self.agents, self._kept)
+        before = code_of_earlier(heard.earlier, self.agents, self._history_length)
         return np.concatenate([own, code.ravel(), before.astype(own.dtype)])
 
     def capture(self) -> Sequence[Any]:
         """Capture what the world captures, and what agents are told."""
-        return [CapturedAgent(*pair) for pair in zip(super().capture(), self._heard(), strict=True)]
+        return [
+            CapturedAgent(*pair)
+            for pair in zip(super().capture(), self._letters_heard(), strict=True)
+        ]
 
     def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[Any]]:
         """Return the vector of every agent."""

@@ -41,13 +41,13 @@ class Form:
         self.told = self.area + SCALARS
         self.frame = config.frame
         self.opaque = frozenset(() if config.see_through_walls else _HIDES)
-        self.shown = self._shown()
+        self.shown = self._visible_frame()
         turns = HEADINGS if self.whole_grid else TURNS
         turned = [f"{name} facing {turn}" for name in self.names for turn in turns]
         self.cell_names = (*(NAMES.get(code, "") for code in range(AGENT)), *turned)
         self.cell_codes = {name: code for code, name in enumerate(self.cell_names) if name}
 
-    def _shown(self) -> tuple[range, range]:
+    def _visible_frame(self) -> tuple[range, range]:
         """Return the rows and columns of the frame that can show anything under this config."""
         if self.whole_grid:
             return range(self.config.height), range(self.config.width)

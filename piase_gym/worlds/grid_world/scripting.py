@@ -98,7 +98,7 @@ OBSERVABLES: Final = named(
 """The observables that conditions can use."""
 
 
-def _taken(states: NDArray[Any], envs: NDArray[np.int64], x: int, y: int) -> NDArray[np.bool_]:
+def _occupied(states: NDArray[Any], envs: NDArray[np.int64], x: int, y: int) -> NDArray[np.bool_]:
     """Return in which environments an agent or a drone stands on a cell."""
     rows = states[envs]
     there = (rows["x"] == x) & (rows["y"] == y) & (rows["alive"] != 0)
@@ -113,7 +113,7 @@ def spawn(
     """Put something onto a cell, but only in environments in which the cell is free floor."""
     x, y = (int(part) for part in place)
     at, code = y * world.side + x, CODES[thing]
-    free = (states["cells"][envs, at] == FLOOR) & ~_taken(states, envs, x, y)
+    free = (states["cells"][envs, at] == FLOOR) & ~_occupied(states, envs, x, y)
     if code == GOAL:
         free &= states["num_goals"][envs] < MAX_GOALS
     if code == FRUIT:

@@ -150,10 +150,10 @@ class _Words(dict[int, str]):
         if len(self) >= MOST_WORDS:
             self.clear()
         lead, what, code, *pair = number.to_bytes(5, "big")
-        words = _LEADS[lead] + self._found(what, code, pair[0] - CENTRE, pair[1] - CENTRE)
+        words = _LEADS[lead] + self._mention_words(what, code, pair[0] - CENTRE, pair[1] - CENTRE)
         return self.setdefault(number, words)
 
-    def _found(self, what: int, code: int, one: int, two: int) -> str:
+    def _mention_words(self, what: int, code: int, one: int, two: int) -> str:
         """Return the words of what is mentioned; see `mentions`."""
         form = self.form
         sides = SIDES[form.frame]

@@ -36,7 +36,7 @@ def _held(world: Any, _states: Any, _of: Any) -> NDArray[Any]:
     return row_of([objects[k] if k >= 0 else "nothing" for k in world.state_of.holding])
 
 
-def _where(world: Any, _states: Any, of: str) -> NDArray[Any]:
+def _holders(world: Any, _states: Any, of: str) -> NDArray[Any]:
     """Return the receptacles, or the agents, that hold an object."""
     game, state = world.game, world.state_of
     number = game.objects.index(of) if of in game.objects else -1
@@ -160,7 +160,9 @@ def _about(name: str, about: str, read: Any, kind: Any, subjects: Any) -> Observ
 OBSERVABLES: Final = named(
     Observable(name="position", about="the receptacles it stands at", read=_places, kind="things"),
     Observable(name="held", about="what is in its hand, or nothing", read=_held, kind="word"),
-    _about("where", "the receptacle, or the agent, that has an object", _where, "things", _objects),
+    _about(
+        "where", "the receptacle, or the agent, that has an object", _holders, "things", _objects
+    ),
     _about("state", "of an object: clean, hot, cool, sliced, on", _marks, "things", _objects),
     _about("open", "1 if a receptacle is open", _open, "number", _receptacles),
     _about("count", "how many objects are in a receptacle", _count, "number", _receptacles),

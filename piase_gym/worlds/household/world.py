@@ -220,7 +220,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def take_up(self, setting: tuple[Game, str], state: HomeState) -> None:
         """Continue from a state of a home."""
         (self.game, self.gamefile), self.state_of = setting, state
-        self._know_anew()
+        self._rebuild_knowledge()
 
     def _home(self, number: int) -> tuple[Game, str]:
         """Return a home and its path: the game with a number, or the home of a seed."""
@@ -241,7 +241,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         agents = len(self.agents)
         return {**self.__dict__, "_legal": [None] * agents, "_near": [[]] * agents}
 
-    def _know_anew(self) -> None:
+    def _rebuild_knowledge(self) -> None:
         """Rebuild the agents' knowledge from the state."""
         slots = range(len(self.agents))
         self._knowledge = [Knowledge(self.game, self.state_of, agent) for agent in slots]
@@ -524,7 +524,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         moved = twin.differ(base.game, base.state_of, base.mailboxes, self.agents, agent)
         if found is None and not moved:
             return None
-        base._know_anew()
+        base._rebuild_knowledge()
         return base
 
     # -- pictures -------------------------------------------------------------------------

@@ -36,9 +36,9 @@ class SpeaksOfObjects(Speaks):
         """What a report costs."""
         return float(self.config.message_cost - self.config.rewards.message)
 
-    def _heard(self) -> list[Heard]:
+    def _letters_heard(self) -> list[Heard]:
         """Return what each agent is told now."""
-        told = super()._heard()
+        told = super()._letters_heard()
         return [
             Heard(tuple(Spoken(*letter) for letter in heard.messages), heard.earlier)
             for heard in told

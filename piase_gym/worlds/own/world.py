@@ -588,7 +588,9 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     # -- hooks ----------------------------------------------------------------------------
 
-    def _after(self, hook: str, config: OwnConfig, argument: Mapping[str, Any]) -> dict[str, Any]:
+    def _hook_changes(
+        self, hook: str, config: OwnConfig, argument: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return the fields that change when a hook of the environment is called."""
         if not self._driver.has(hook):
             raise UnsupportedError(f"{self.name} has no {hook}")
@@ -598,11 +600,11 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     def adjusted(self, config: OwnConfig, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that change when the environment adjusts its difficulty."""
-        return self._after("adjust_difficulty", config, params)
+        return self._hook_changes("adjust_difficulty", config, params)
 
     def introduced(self, config: OwnConfig, element: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields that change when something is put into the environment."""
-        return self._after("introduce_element", config, element)
+        return self._hook_changes("introduce_element", config, element)
 
 
 MORE = "more"

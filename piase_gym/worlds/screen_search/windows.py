@@ -72,7 +72,7 @@ class Window:
         display = _display()
         if self.title is not None:
             self._handle = display.find(self.title)
-        self._where()
+        self._window_box()
 
     def see(self) -> Picture:
         """Return what the window shows.
@@ -80,7 +80,7 @@ class Window:
         Raises:
             WindowError: If it is closed, or not on the screen.
         """
-        area, display = self._where(), _display()
+        area, display = self._window_box(), _display()
         display.front(self._handle)
         return display.grab(area)
 
@@ -90,7 +90,7 @@ class Window:
         Raises:
             WindowError: If it is closed, or the user stopped it with the mouse in a corner.
         """
-        self._where()
+        self._window_box()
         display = _display()
         display.front(self._handle)
         display.press(keys.split("+"), seconds)
@@ -110,7 +110,7 @@ class Window:
                         "'w', 'left', 'space', 'shift+left'"
                     )
 
-    def _where(self) -> Area:
+    def _window_box(self) -> Area:
         """Return where the window is on the screen now."""
         display = _display()
         if self.title is not None and self._handle is None:  # in a copy

@@ -50,14 +50,14 @@ def _grow(config: Any, value: float) -> Fields:
     return {"regrowth": tuple(min(1.0, chance * value / now[-1]) for chance in now)}
 
 
-def _in(*games: str) -> Callable[[Any], bool]:
+def _plays(*games: str) -> Callable[[Any], bool]:
     """Return a test of whether one of these games is played."""
     return lambda config: config.game in games
 
 
-_CLEANUP: Final = _in("cleanup")
-_PUBLIC_GOODS: Final = _in("public_goods")
-_MATRIX: Final = _in(*MATRIX_GAMES)
+_CLEANUP: Final = _plays("cleanup")
+_PUBLIC_GOODS: Final = _plays("public_goods")
+_MATRIX: Final = _plays(*MATRIX_GAMES)
 
 
 _number: Final = functools.partial(number_parameter, SocialDilemmaConfig)
@@ -84,7 +84,7 @@ DIFFICULTY_PARAMETERS: Final = (
     _number(
         "multiplier", "what a contribution grows to", high=10.0, harder=-1, where=_PUBLIC_GOODS
     ),
-    _number("cost", low=0.0, high=10.0, where=_in("volunteers_dilemma")),
+    _number("cost", low=0.0, high=10.0, where=_plays("volunteers_dilemma")),
     DifficultyParameter(
         "continuation",
         "chance of another round, under a geometric horizon",
@@ -105,7 +105,7 @@ DIFFICULTY_PARAMETERS: Final = (
         whole=True,
     ),
     _number("memory", "rounds to look back on", harder=-1, where=_MATRIX),
-    _number("patches", "of apples", harder=-1, where=_in("harvest")),
+    _number("patches", "of apples", harder=-1, where=_plays("harvest")),
     _number("apple_chance", "chance that an apple grows", harder=-1, where=_CLEANUP),
     _number("start_waste", "share of the water that is waste at first", where=_CLEANUP),
     _number("max_steps", harder=-1),

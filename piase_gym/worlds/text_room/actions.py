@@ -284,7 +284,7 @@ class Vocabulary:
         return self
 
     @functools.cached_property
-    def _shown(self) -> dict[str, str]:
+    def _shown_names(self) -> dict[str, str]:
         """Names as texts show them, left out where several things would share one."""
         counts = Counter(map(plain, self.objects))
         return {name: spaced(name) for name in self.objects if counts[plain(name)] == 1}
@@ -292,7 +292,7 @@ class Vocabulary:
     def as_text(self, command: Command) -> Command:
         """Return a command with names as texts show them."""
         things = {
-            key: self._shown.get(value, value)
+            key: self._shown_names.get(value, value)
             for key, value in command.parameters.items()
             if key in WORDING.things
         }

@@ -168,10 +168,10 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         one, two = self.agents.index(sender), self.agents.index(recipient)
         rooms = self.state_of.rooms
         most = 0 if self.config.hearing == "room" else self.config.message_range
-        near = most is None or self._far(rooms[one], rooms[two], most) <= most
+        near = most is None or self._ways_between(rooms[one], rooms[two], most) <= most
         return near and super().hears(sender, recipient)
 
-    def _far(self, start: int, end: int, most: float) -> float:
+    def _ways_between(self, start: int, end: int, most: float) -> float:
         """Return the number of ways between two rooms, ignoring doors; inf if not within `most`."""
         seen, steps = {start}, 0
         while end not in seen and steps + 1 <= most:
@@ -332,14 +332,14 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         if isinstance(command, InvalidAction):
             return command
         named = {command.parameters.get(key) for key in WORDING.things} - {None}
-        near = self._near(agent)
+        near = self._names_near(agent)
         return command if named <= {*near} else unseen(near)
 
     def _allows(self, agent: int, index: int) -> bool:
         """Return whether an agent's mask allows an index."""
         return bool(self._views.of(agent, self.state_of).mask[index])
 
-    def _near(self, agent: int) -> list[str]:
+    def _names_near(self, agent: int) -> list[str]:
         """Return the names of what an agent sees and holds."""
         return [self.plot.objects[k] for k in self.sight(agent).reach]
 
@@ -363,7 +363,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     def command(self, agent: int, index: int) -> Command | InvalidAction:
         """Return the command of an index."""
         row = self._actions.commands[index]
-        return unseen(self._near(agent)) if row is None else row
+        return unseen(self._names_near(agent)) if row is None else row
 
     def masks(self) -> Sequence[NDArray[np.int8]]:
         """Return each agent's mask over the table."""
@@ -375,7 +375,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         index = self._actions.numbers.get(line) if isinstance(line, str) else None
         if index is not None and self._allows(agent, index):  # a line as `write` writes it
             return self.command(agent, index)
-        return self._parser.read(line, self._near(agent), self._ways(agent))
+        return self._parser.read(line, self._names_near(agent), self._ways(agent))
 
     def _ways(self, agent: int) -> dict[str, str]:
         """Return the directions of the ways out, by the doors and rooms that can name them."""
@@ -396,7 +396,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         index = self._actions.place(command)
         if index is not None and self._allows(agent, index):
             return command
-        return self._parser.check(command, self._near(agent))
+        return self._parser.check(command, self._names_near(agent))
 
     @property
     def manual(self) -> Manual:

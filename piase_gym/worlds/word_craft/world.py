@@ -257,7 +257,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     # -- commands that name things --------------------------------------------------------
 
-    def _here(self, agent: int) -> dict[str, int]:
+    def _slots_here(self, agent: int) -> dict[str, int]:
         """Return the slots, from 1, of what lies on an agent's table, by lower-case names."""
         row = self.table_of(agent)
         names = self.form.names
@@ -269,7 +269,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
 
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a text action; things may be named, or numbered by their slots."""
-        named = actions.read_names(line, self._here(agent), self.form.by_name)
+        named = actions.read_names(line, self._slots_here(agent), self.form.by_name)
         if named is None:
             return super().read(agent, line)
         return self.check(agent, named) if isinstance(named, Command) else named
@@ -284,7 +284,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
             given = found.parameters[key]
             name = actions.name_read(given, self.form.by_name)
             if not name:
-                return actions.missing(given, list(self._here(agent)))
+                return actions.missing(given, list(self._slots_here(agent)))
             names.append(self.form.names[self.form.by_name[name]])
         return Command("combine", dict(zip(("first", "second"), names, strict=True)))
 
@@ -293,7 +293,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         if command.verb != "combine":
             return super().legal(agent, command)
         used = int(self.states["used"][0, agent])
-        here = self._here(agent)
+        here = self._slots_here(agent)
         able = self.alive[agent] and used < self.config.allowed_mixes
         return able and all(str(name).lower() in here for name in command.parameters.values())
 
@@ -306,7 +306,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
         found = self.check(agent, act) if isinstance(act, Command) else act
         if not isinstance(found, Command) or self.legal(agent, found) or not self.alive[agent]:
             return act
-        here = self._here(agent)
+        here = self._slots_here(agent)
         if found.verb == "combine":
             lacking = [str(n) for n in found.parameters.values() if str(n).lower() not in here]
             why = f"there is no {lacking[0]} on your table" if lacking else "no mixes are left"
@@ -325,7 +325,7 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
             return PAIRS
         if not isinstance(act, Command) or act.verb != "combine":
             return super()._code(agent, act)
-        here = self._here(agent)
+        here = self._slots_here(agent)
         slots = [here.get(str(name).lower()) for name in act.parameters.values()]
         if None in slots:
             return PAIRS

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from piase_gym.worlds.sql_query.rules.server import _denied, _plain, _reason, _told
+from piase_gym.worlds.sql_query.rules.server import _denied, _driver_message, _plain, _reason
 from tests.worlds.sql_query.intercode_files import needs_sqlglot
 
 NOON = datetime.datetime(2026, 1, 2, 12, 0, 5)
@@ -74,10 +74,10 @@ class Wrapped(Exception):
 
 
 def test_an_error_is_what_the_driver_says_in_one_line() -> None:
-    told = _told(Wrapped(ValueError('column "x"\n does not exist\nLINE 1: SELECT x')))
+    told = _driver_message(Wrapped(ValueError('column "x"\n does not exist\nLINE 1: SELECT x')))
     assert told == 'column "x" does not exist'
-    assert _told(ValueError("plain")) == "plain"
-    assert len(_told(ValueError("x" * 400))) == 300
+    assert _driver_message(ValueError("plain")) == "plain"
+    assert len(_driver_message(ValueError("x" * 400))) == 300
 
 
 @pytest.mark.parametrize(

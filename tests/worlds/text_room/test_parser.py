@@ -165,7 +165,7 @@ def test_the_kit_finds_a_room_that_tells(monkeypatch: pytest.MonkeyPatch) -> Non
         return testing.run_checks("piase/TextRoom-LostKey-v3", checks=["secrets_are_kept"])
 
     assert check().ok
-    monkeypatch.setattr(TextRoom, "_near", lambda self, _agent: list(self.plot.objects))
+    monkeypatch.setattr(TextRoom, "_names_near", lambda self, _agent: list(self.plot.objects))
     assert "learns from" in check().failures[0].detail
 
 

@@ -31,7 +31,7 @@ def _state(game: Game, state: HomeState, r: int) -> str:
     return "" if not game.openable[r] else "open" if state.opened[r] else "closed"
 
 
-def _who(game: Game, state: HomeState, agents: Sequence[str], r: int) -> list[int]:
+def _agents_at(game: Game, state: HomeState, agents: Sequence[str], r: int) -> list[int]:
     place = game.places_of[r]
     return [k for k in range(len(agents)) if state.at[k] == place and state.status[k] != "none"]
 
@@ -47,7 +47,7 @@ def ansi(game: Game, state: HomeState, agents: Sequence[str]) -> str:
     for r, name in enumerate(game.receptacles):
         lid = _state(game, state, r)
         things = ", ".join(_thing(game, state, k) for k in state.contents[r]) or "-"
-        here = " ".join(f"<{agents[k]}>" for k in _who(game, state, agents, r))
+        here = " ".join(f"<{agents[k]}>" for k in _agents_at(game, state, agents, r))
         title = f"{name}{f' ({lid})' if lid else ''}"
         lines.append(f"{title:<24} {things} {here}".rstrip())
     for k, name in enumerate(agents):
@@ -76,7 +76,7 @@ def rgb(game: Game, state: HomeState, agents: Sequence[str]) -> NDArray[np.uint8
         top = 44 + r // columns * (high + GAP)
         _draw_box(pen, game, state, r, (left, top, left + WIDTH, top + high), inside)
         pen.text((left + 8, top + 5), name, INK, font(14))
-        for place, k in enumerate(_who(game, state, agents, r)):
+        for place, k in enumerate(_agents_at(game, state, agents, r)):
             x = left + WIDTH - 16 - 18 * place
             pen.ellipse((x - 7, top + 6, x + 7, top + 20), COLOURS[k % len(COLOURS)])
     foot = height - LINE * len(playing) - GAP // 2

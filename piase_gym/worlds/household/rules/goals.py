@@ -139,23 +139,23 @@ def _compile(formula: Any, domain: Domain, scope: Mapping[str, str]) -> Judge:
             return lambda state, env: all(judge(state, env) for judge in judges)
         return lambda state, env: any(judge(state, env) for judge in judges)
     if head == "not":
-        (inner,) = _parts(head, rest, 1)
+        (inner,) = _require_parts(head, rest, 1)
         judge = _compile(inner, domain, scope)
         return lambda state, env: not judge(state, env)
     if head == "imply":
-        one, two = _parts(head, rest, 2)
+        one, two = _require_parts(head, rest, 2)
         return _compile(["or", ["not", one], two], domain, scope)
     if head == "forall":
-        names, body = _parts(head, rest, 2)
+        names, body = _require_parts(head, rest, 2)
         judge = _compile(["exists", names, ["not", body]], domain, scope)
         return lambda state, env: not judge(state, env)
     if head == "exists":
-        _parts(head, rest, 2)
+        _require_parts(head, rest, 2)
         return _compile_exists(formula, domain, scope)
     return _compile_atom(formula, domain, scope)
 
 
-def _parts(head: str, rest: Sequence[Any], count: int) -> Sequence[Any]:
+def _require_parts(head: str, rest: Sequence[Any], count: int) -> Sequence[Any]:
     """Check how many parts follow a word."""
     if len(rest) != count:
         raise ConfigError(f"PDDL: {head!r} takes {count} parts, not {len(rest)}")
@@ -166,7 +166,7 @@ def _compile_atom(formula: Formula, domain: Domain, scope: Mapping[str, str]) ->
     """Compile a predicate and what it is about."""
     name, *arguments = formula
     if name == "=":
-        one, two = _parts(name, arguments, 2)
+        one, two = _require_parts(name, arguments, 2)
         for word in (one, two):
             if not isinstance(word, str) or word not in scope:
                 raise ConfigError(f"PDDL: = is said of the unknown {word!r:.60}")

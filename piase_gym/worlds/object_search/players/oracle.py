@@ -93,7 +93,7 @@ class ObjectSearchOracle:
         record = self.world.states[0]
         return tuple(int(record[n][agent]) for n in ("x", "y", "z", "heading", "pitch", *names))
 
-    def _taken(self, agent: int, heights: NDArray[Any]) -> NDArray[np.bool_]:
+    def _occupied(self, agent: int, heights: NDArray[Any]) -> NDArray[np.bool_]:
         """Return which cells others are in."""
         taken = np.zeros((*heights.shape, LEVELS), np.bool_)
         for b in np.flatnonzero(self.world.states[0]["alive"]).tolist():
@@ -111,7 +111,7 @@ class ObjectSearchOracle:
             return None
         plan = np.zeros(10_000, np.int8)
         pose = self._pose(agent, "roll")
-        taken = self._taken(agent, atlas.heights)
+        taken = self._occupied(agent, atlas.heights)
         count = shortest(atlas.heights, np.array(things), taken, pose, atlas.sight, plan)
         return None if count < 0 else [int(action) for action in plan[:count]]
 
@@ -122,7 +122,7 @@ class ObjectSearchOracle:
             return actions
         steps = np.zeros((len(alive), *atlas.heights.shape), np.int32)
         for i, agent in enumerate(alive):
-            taken = self._taken(agent, atlas.heights)
+            taken = self._occupied(agent, atlas.heights)
             pose = self._pose(agent)
             steps_to_see(atlas.heights, taken, pose, atlas.sight, atlas.strict, steps[i])
         far = steps.reshape(len(alive), -1)[:, things].astype(np.int64)
@@ -136,7 +136,7 @@ class ObjectSearchOracle:
             weights = np.zeros(atlas.heights.shape)
             weights.ravel()[[things[k] for k in np.flatnonzero(owner == i)]] = 1.0
             if weights.any():
-                taken, pose = self._taken(agent, atlas.heights), self._pose(agent)
+                taken, pose = self._occupied(agent, atlas.heights), self._pose(agent)
                 if atlas.strict:
                     self._note_vain(atlas, agent, things, pose)
                 actions[agent], _ = head_for(atlas, weights, taken, pose, HASTE)

@@ -72,8 +72,11 @@ def rebuilt(data: bytes, own: bytes, movable: int) -> bytes:
         ValueError: If `data` is not a file of this scene, or holds impossible numbers.
     """
     foreign, frame = _chunks(data), _chunks(own)
-    bodies, targets = _of(foreign, _BODY, _BODY_SIZE), _of(frame, _BODY, _BODY_SIZE)
-    theirs, ours = _of(foreign, _COLLIDER, _COLLIDER_SIZE), _of(frame, _COLLIDER, _COLLIDER_SIZE)
+    bodies, targets = _chunks_of(foreign, _BODY, _BODY_SIZE), _chunks_of(frame, _BODY, _BODY_SIZE)
+    theirs, ours = (
+        _chunks_of(foreign, _COLLIDER, _COLLIDER_SIZE),
+        _chunks_of(frame, _COLLIDER, _COLLIDER_SIZE),
+    )
     if len(bodies) != len(targets) or len(theirs) != len(ours):
         raise ValueError(f"Bullet's file is of {len(bodies)} bodies, not of {len(targets)}")
     colliders = {a.pointer: b.pointer for a, b in zip(theirs, ours, strict=True)}
@@ -84,7 +87,7 @@ def rebuilt(data: bytes, own: bytes, movable: int) -> bytes:
     contacts = [
         _CHUNK.pack(_CONTACT, _POINTS.size, (1 << 48) + number, _CONTACT_TYPE, 1)
         + _contact(chunk.body, colliders)
-        for number, chunk in enumerate(_of(foreign, _CONTACT, _POINTS.size))
+        for number, chunk in enumerate(_chunks_of(foreign, _CONTACT, _POINTS.size))
     ]
     written = [
         chunk.head + (moved.get(chunk.pointer, chunk.body) if chunk.code == _BODY else chunk.body)
@@ -116,7 +119,7 @@ def _chunks(data: bytes) -> list[_Chunk]:
     return found
 
 
-def _of(chunks: list[_Chunk], code: bytes, size: int) -> list[_Chunk]:
+def _chunks_of(chunks: list[_Chunk], code: bytes, size: int) -> list[_Chunk]:
     """Return the chunks of a kind.
 
     Raises:

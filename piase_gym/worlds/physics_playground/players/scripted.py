@@ -65,17 +65,17 @@ class FloorView:
         self.others = [self._thing(seen) for seen in facts.others]
         self.goal = self.place
         if facts.goal is not None:
-            self.goal = self._at(facts.goal[0], facts.goal[1])
+            self.goal = self._place_at(facts.goal[0], facts.goal[1])
         self._sight = sight
 
-    def _at(self, distance: float, bearing: float) -> Point:
+    def _place_at(self, distance: float, bearing: float) -> Point:
         """Return where something is, from centimetres and degrees."""
         turn, away = self.face + math.radians(bearing), distance / 100.0
         return self.place[0] + away * math.cos(turn), self.place[1] + away * math.sin(turn)
 
     def _thing(self, seen: Sighting) -> Thing:
         """Map one thing onto the floor."""
-        place = self._at(seen.distance, seen.bearing)
+        place = self._place_at(seen.distance, seen.bearing)
         turn = math.radians(seen.bearing)
         return Thing(seen.name, place, seen.distance / 100.0, turn, seen.height / 100.0, seen.place)
 
@@ -93,7 +93,7 @@ class FloorView:
         found += [Disc(t.place, AGENT_RADIUS - 0.03) for t in self.others]
         rays = self.facts.lidar
         for number, reading in enumerate(rays):
-            place = self._at(reading, 360.0 * number / len(rays))
+            place = self._place_at(reading, 360.0 * number / len(rays))
             met = reading / 100.0 < self._sight - 0.02
             if met and all(math.dist(place, t.place) > 0.6 for t in known):
                 found.append(Disc(place, 0.05))
@@ -124,7 +124,7 @@ class PhysicsPlaygroundScript:
         controller: Callable[[int, FloorView], Command] = getattr(self, f"_{config.task}")
         return controller(agent, FloorView(facts, config.body, config.range))
 
-    def _go(self, eyes: FloorView, place: Point, ignore: Sequence[str] = ()) -> Command:
+    def _drive_to(self, eyes: FloorView, place: Point, ignore: Sequence[str] = ()) -> Command:
         """Drive towards a place, around what is seen to be in the way."""
         aim = math.dist(eyes.place, place), eyes.bearing(place)
         return around(eyes.place, eyes.face, aim, eyes.discs([*ignore, str(eyes.facts.holding)]))
@@ -136,11 +136,11 @@ class PhysicsPlaygroundScript:
             return GRIP
         if thing.away < NEAR:
             return steer(thing.bearing, 0.4)
-        return self._go(eyes, thing.place, ignore=[thing.name])
+        return self._drive_to(eyes, thing.place, ignore=[thing.name])
 
     def _reach(self, _agent: int, eyes: FloorView) -> Command:
         """Go to the target."""
-        return self._go(eyes, eyes.goal)
+        return self._drive_to(eyes, eyes.goal)
 
     def _push(self, _agent: int, eyes: FloorView) -> Command:
         """Get behind the nearest thing, as seen from the zone, and push."""
@@ -158,7 +158,7 @@ class PhysicsPlaygroundScript:
             swerve = 2.0 * across
             aim = x + 0.3 * ux - swerve * uy, y + 0.3 * uy + swerve * ux
             return steer(eyes.bearing(aim), 0.7)
-        return self._go(eyes, (x - (room + 0.3) * ux, y - (room + 0.3) * uy))
+        return self._drive_to(eyes, (x - (room + 0.3) * ux, y - (room + 0.3) * uy))
 
     def _stack(self, agent: int, eyes: FloorView) -> Command:
         """Grip the loose box of the first colour, and put it on the highest of the others."""
@@ -181,7 +181,7 @@ class PhysicsPlaygroundScript:
             return RELEASE
         if base.away < ASIDE:
             return steer(base.bearing, 0.1 + 0.8 * max(0.0, base.away - ahead))
-        return self._go(eyes, base.place, ignore=[base.name])
+        return self._drive_to(eyes, base.place, ignore=[base.name])
 
     def _gather(self, agent: int, eyes: FloorView) -> Command:
         """Fetch the nearest thing that is not in the zone yet, and bring it there."""
@@ -198,7 +198,7 @@ class PhysicsPlaygroundScript:
                 return RELEASE
         if math.dist(eyes.place, spot) < 0.7:
             return steer(eyes.bearing(spot), 0.4)
-        return self._go(eyes, spot)
+        return self._drive_to(eyes, spot)
 
     def _spot(self, eyes: FloorView, name: str) -> Point:
         """Return where in the zone a thing is set down: each has its own place."""
@@ -214,14 +214,14 @@ class PhysicsPlaygroundScript:
             return NOOP
         ball, names = balls[0], self.world.agents
         if role(agent) == "chaser":
-            return self._go(eyes, ball.place, ignore=[ball.name])
+            return self._drive_to(eyes, ball.place, ignore=[ball.name])
         chasers = [o for o in eyes.others if role(names.index(o.name)) == "chaser"]
         if not chasers:
             return NOOP
         x, y = ball.place
         cx, cy = min((o.place for o in chasers), key=lambda place: math.dist(place, (x, y)))
         size = max(math.dist((cx, cy), (x, y)), 1e-6)
-        return self._go(eyes, (x + 0.45 * (cx - x) / size, y + 0.45 * (cy - y) / size))
+        return self._drive_to(eyes, (x + 0.45 * (cx - x) / size, y + 0.45 * (cy - y) / size))
 
     def _carry(self, agent: int, eyes: FloorView) -> Command:
         """Grip the crate on the zone's side, wait until the others are there, and pull."""
@@ -245,7 +245,7 @@ class PhysicsPlaygroundScript:
         if math.dist(eyes.place, spot) < 0.2 or crates[0].away < out + 0.1:
             aim = x - side * uy, y + side * ux
             return steer(eyes.bearing(aim), 0.3)
-        return self._go(eyes, spot)
+        return self._drive_to(eyes, spot)
 
 
 def _pull(bearing: float) -> Command:

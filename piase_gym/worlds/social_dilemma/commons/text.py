@@ -41,7 +41,7 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
         text += _away(facts.time_out)
     else:
         place = ViewerPlace(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
-        text += _here(place) + words_of_cells(facts.cells, form, place)
+        text += _place_in_words(place) + words_of_cells(facts.cells, form, place)
     text += _deeds_text(form, facts.eaten, facts.cleaned, facts.zaps, facts.zapped)
     text += _reputation_text(facts.reputation)
     return "\n".join([text, *heard_lines(facts.messages, facts.earlier, facts.hint)])
@@ -71,7 +71,7 @@ _TOLD_OF_ONE: Final = struct.Struct("<8B6H").unpack_from
 @functools.lru_cache(maxsize=8192)
 def _seen_of_bytes(form: CommonsForm, cells: bytes, place: ViewerPlace) -> str:
     """Write where an agent is, and what it sees."""
-    return _here(place) + scene_text(form, cells, place)
+    return _place_in_words(place) + scene_text(form, cells, place)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -96,7 +96,7 @@ def _away(out: int) -> str:
     return f"\nYou are in time-out for {times(out, 'more step')}."
 
 
-def _here(place: ViewerPlace) -> str:
+def _place_in_words(place: ViewerPlace) -> str:
     """Write where an agent is."""
     return f"\nYou are at column {place.x}, row {place.y}, facing {COMPASS[place.heading]}."
 

@@ -38,7 +38,9 @@ def number(value: float) -> str:
 def text_of(facts: MatrixFacts, config: SocialDilemmaConfig) -> str:
     """Write the facts as prose; what never changes, such as payoffs, is in the prompt."""
     form = form_of(config)
-    text = _head(form, facts.agent, facts.played, facts.score) + _now(form, facts.talk, facts.coin)
+    text = _head(form, facts.agent, facts.played, facts.score) + _choice_line(
+        form, facts.talk, facts.coin
+    )
     text += _counts(form, facts.played, facts.cooperated, facts.others_cooperated)
     text += _past(form, facts.history, facts.unread) + _reputation(form, facts.reputation)
     return "\n".join([text, *heard_lines(facts.messages, facts.earlier, facts.hint)])
@@ -53,7 +55,7 @@ def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
     data, name = vector.tobytes(), form.names[agent]
     played, talk, _, cooperated, others = map(int, vector[HEAD:PAST].tolist())
     coin = COIN_SIDES[int(vector[-HINT_CODE - 1])] if form.envelope.coin else None
-    text = _head(form, name, played, score) + _now(form, talk, coin)
+    text = _head(form, name, played, score) + _choice_line(form, talk, coin)
     text += _counts(form, played, cooperated, others)
     text += _past_of_bytes(form, min(played, form.config.memory), data[4 * PAST : 4 * form.paid])
     text += _told_of_bytes(form, name, data[4 * form.recall : -4 * HINT_CODE])
@@ -82,7 +84,7 @@ def _head(form: MatrixForm, agent: str, played: int, score: float) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _now(form: MatrixForm, talk: int, coin: str | None) -> str:
+def _choice_line(form: MatrixForm, talk: int, coin: str | None) -> str:
     """Write what the agent has to do now."""
     text = f"Choose now: {form.words[0]} or {form.words[1]}."
     if talk:

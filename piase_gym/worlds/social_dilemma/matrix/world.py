@@ -76,7 +76,11 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line; choices are commands by their roles."""
         if isinstance(line, str) and line.strip(" .").lower() in _SILENCE:
-            return self._said({}) if self._talks else InvalidAction(Outcome.UNPARSABLE, _CHOOSE)
+            return (
+                self._symbol_command({})
+                if self._talks
+                else InvalidAction(Outcome.UNPARSABLE, _CHOOSE)
+            )
         return self._by_role(super().read(agent, line))
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
@@ -94,7 +98,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         """Whether this is a time to talk."""
         return bool(self.states["talk"][0])
 
-    def _said(self, parameters: Mapping[str, Any]) -> Command:
+    def _symbol_command(self, parameters: Mapping[str, Any]) -> Command:
         """Return the command that says a symbol, whose choice does not count."""
         return Command(ROLES[DEFECT], parameters)
 
@@ -105,7 +109,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         if "message" in found.parameters:  # it is said in words
             return found
         if found.verb == "say":
-            fits = self._said(found.parameters)
+            fits = self._symbol_command(found.parameters)
             return fits if self._talks else InvalidAction(Outcome.UNPARSABLE, _CHOOSE)
         return Command(ROLES[self.config.words.index(found.verb)], found.parameters)
 

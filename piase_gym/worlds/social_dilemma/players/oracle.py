@@ -106,7 +106,7 @@ class _Scene:
         assert place is not None
         if self._faces_waste(place, heading):
             return CLEANING
-        return self._go(agent, self._faces_waste, self._is_apple)
+        return self._first_move(agent, self._faces_waste, self._is_apple)
 
     def _faces_waste(self, place: Cell, heading: int) -> bool:
         """Return whether an agent that cleans there would meet waste."""
@@ -123,7 +123,7 @@ class _Scene:
         """Go to the nearest apple that can be spared, around those that cannot."""
         fine = {cell for cell in self._apples() if self._can_be_spared(cell)}
         fine = self._own_share(agent, fine)
-        return self._go(
+        return self._first_move(
             agent, lambda c, _: c in fine, lambda c: self._is_apple(c) and c not in fine
         )
 
@@ -157,7 +157,7 @@ class _Scene:
     def _inside(self, cell: Cell) -> bool:
         return 0 <= cell[0] < self.width and 0 <= cell[1] < self.height
 
-    def _go(
+    def _first_move(
         self, agent: int, wanted: Callable[[Cell, int], bool], avoided: Callable[[Cell], bool]
     ) -> int:
         """Return the first move of a shortest way to a wanted cell; stay if there is none.

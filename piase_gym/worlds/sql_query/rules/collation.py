@@ -178,11 +178,11 @@ def _last_day(moment: datetime) -> date:
     return (moment.replace(day=28) + timedelta(days=4)).replace(day=1).date() - timedelta(days=1)
 
 
-def _between(unit: str, first: Any, second: Any) -> int:
+def _units_between(unit: str, first: Any, second: Any) -> int:
     """Return how many whole units lie between two dates."""
     one, two = _moment(first), _moment(second)
     if one > two:
-        return -_between(unit, second, first)
+        return -_units_between(unit, second, first)
     if unit in _MONTHS:
         months = 12 * (two.year - one.year) + two.month - one.month
         early = (two.day, two.time()) < (one.day, one.time())
@@ -216,7 +216,7 @@ _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "str_to_date": (2, _read_date),
     "date_add": (3, _later),
     "datediff": (2, lambda one, two: (_moment(one).date() - _moment(two).date()).days),
-    "timestampdiff": (3, _between),
+    "timestampdiff": (3, _units_between),
     "regexp": (2, _matches),
     "mysql_like": (-1, _like),
     "mysql_instr": (-1, _place),

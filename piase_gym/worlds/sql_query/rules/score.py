@@ -63,7 +63,7 @@ def score(
     overlap = shared.total() / (counts | gold_counts).total()
     if mode == "order_aware" and not (gold_sql and is_ordered(gold_sql)):
         return overlap
-    tau = kendall_tau(_kept(agent, shared), _kept(gold, shared))
+    tau = kendall_tau(_shared_rows(agent, shared), _shared_rows(gold, shared))
     # NumPy's rounding, as in InterCode: 0.015 becomes 0.02; in Python it becomes 0.01.
     return overlap if math.isnan(tau) else float(np.round(tau * overlap, 2))
 
@@ -73,7 +73,7 @@ def _written(rows: Rows) -> list[str]:
     return [str(tuple(row) if isinstance(row, list) else row) for row in rows]
 
 
-def _kept(rows: list[str], shared: Counter[str]) -> list[str]:
+def _shared_rows(rows: list[str], shared: Counter[str]) -> list[str]:
     """Return the rows that both results have, in their order, the first ones of equal rows."""
     left = Counter(shared)
     kept = []

@@ -91,12 +91,14 @@ class ServerEngine:
         try:
             connection = self._connection or self._connected()
         except (errors.SQLAlchemyError, OSError) as error:
-            return Result(error=f"the server is not there: {_told(error)}", reason="server")
+            return Result(
+                error=f"the server is not there: {_driver_message(error)}", reason="server"
+            )
         try:
             with connection.begin_nested():
                 found = self._run(connection, sql)
         except (errors.SQLAlchemyError, OSError, UnicodeError, ValueError) as error:
-            found = Result(error=_told(error), reason=_reason(error))
+            found = Result(error=_driver_message(error), reason=_reason(error))
         keeps = self.writes and found.reason != "server"
         self._connection = connection if keeps else None
         if not keeps:
@@ -265,7 +267,7 @@ def _plain(value: object) -> object:
     return bytes(value) if isinstance(value, memoryview | bytearray) else str(value)
 
 
-def _told(error: BaseException) -> str:
+def _driver_message(error: BaseException) -> str:
     """Return a driver's error message, on one line and without the statement."""
     text = str(getattr(error, "orig", None) or error)
     return " ".join(text.partition("\nLINE ")[0].split())[:300]
@@ -273,6 +275,7 @@ def _told(error: BaseException) -> str:
 
 def _reason(error: BaseException) -> str:
     """Return the reason for a driver's error, as one of `rules.engine.REASONS`."""
-    text = f"{type(error).__name__} {type(getattr(error, 'orig', None)).__name__} {_told(error)}"
+    kinds = (type(one).__name__ for one in (error, getattr(error, "orig", None)))
+    text = " ".join((*kinds, _driver_message(error)))
     found = (kind for kind, words in _REASONS if re.search(words, text, re.IGNORECASE))
     return next(found, "syntax")

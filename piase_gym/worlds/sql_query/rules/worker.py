@@ -177,7 +177,7 @@ class Database:
             else:
                 fine = action in allowed
             if not fine and not self.denied:
-                self.denied = _what(action, one, two)
+                self.denied = _what_is_forbidden(action, one, two)
             return sqlite3.SQLITE_OK if fine else sqlite3.SQLITE_DENY
 
         con.set_authorizer(authorize)
@@ -203,7 +203,7 @@ class Database:
         try:
             return self._fetch(sql, limits)
         except sqlite3.Error as error:
-            return ((), (), *self._why(error, sql), 0)
+            return ((), (), *self._describe_error(error, sql), 0)
         except sqlite3.Warning as error:  # how Python 3.11 refuses several statements
             return (), (), str(error), "several", 0
         except (ValueError, OverflowError) as error:
@@ -241,7 +241,7 @@ class Database:
         finally:
             cursor.close()
 
-    def _why(self, error: sqlite3.Error, sql: str) -> tuple[str, str]:
+    def _describe_error(self, error: sqlite3.Error, sql: str) -> tuple[str, str]:
         """Return what was wrong with a statement, in words and as a reason."""
         text = str(error)
         code = getattr(error, "sqlite_errorcode", None)
@@ -262,7 +262,7 @@ class Database:
         return text, "syntax"
 
 
-def _what(action: int, one: Any, two: Any) -> str:
+def _what_is_forbidden(action: int, one: Any, two: Any) -> str:
     """Say what is not allowed; "" if the statement's first word says it better."""
     if action == sqlite3.SQLITE_FUNCTION:
         return f"the function {two}"

@@ -161,7 +161,7 @@ def _lay_chain(draft: Draft, kinds: list[str]) -> str:
         lock = "locked" if kind == "door" else _lock(draft, spot)
         if lock == "locked":
             key = keys.pop()
-            _put(draft, key, spot)
+            _place_object(draft, key, spot)
             draft.things[guard] |= {"locked": True, "key_required": key}
         if kind == "door":
             region = draft.regions[len(words.doors) - len(doors)]
@@ -171,9 +171,9 @@ def _lay_chain(draft: Draft, kinds: list[str]) -> str:
             draft.lies[draft.pick(opened)].append(guard)
             draft.things[guard]["is_container"] = lock != "hidden"
             spot = ("hidden_item" if lock == "hidden" else "contains", guard)
-    _put(draft, goal, spot)
+    _place_object(draft, goal, spot)
     for name in (*keys, *(name for name in words.treasures if name != goal)):
-        _put(draft, name, ("room", draft.pick(list(words.rooms))))
+        _place_object(draft, name, ("room", draft.pick(list(words.rooms))))
     return goal
 
 
@@ -186,7 +186,7 @@ def _lock(draft: Draft, spot: tuple[str, str]) -> Lock:
     return options[draft.stream.integer(len(options))] if spot[0] == "room" else "locked"
 
 
-def _put(draft: Draft, name: str, spot: tuple[str, str]) -> None:
+def _place_object(draft: Draft, name: str, spot: tuple[str, str]) -> None:
     """Put an object into a room, a container or a hiding place."""
     kind, where = spot
     if kind == "room":
@@ -218,7 +218,7 @@ def _write(
         given = {"description": look_of(config.theme, name), "can_be_taken": name in items}
         things[name] = _thing(tuple({**given, **fields}.items()))
     rooms = {
-        room: _made(
+        room: _unchecked(
             Room,
             description=look_of(config.theme, room),
             exits=_exits(draft.ways[room]),
@@ -227,7 +227,7 @@ def _write(
         for room in draft.words.rooms
     }
     setups = tuple(_setup(name, start) for name in agents)
-    return _made(
+    return _unchecked(
         Story,
         rooms=rooms,
         object_details=things,
@@ -242,19 +242,19 @@ def _write(
 @functools.lru_cache(maxsize=4096)
 def _thing(fields: tuple[tuple[str, Any], ...]) -> Thing:
     """Return the details of an object."""
-    return _made(Thing, **dict(fields))
+    return _unchecked(Thing, **dict(fields))
 
 
 @functools.lru_cache(maxsize=1024)
 def _exit(room: str, door: str | None) -> Exit:
     """Return a way out."""
-    return _made(Exit, room=room, door=door)
+    return _unchecked(Exit, room=room, door=door)
 
 
 @functools.lru_cache(maxsize=1024)
 def _setup(agent: str, room: str) -> AgentSetup:
     """Return an agent's start."""
-    return _made(AgentSetup, agent_id=agent, start_room=room)
+    return _unchecked(AgentSetup, agent_id=agent, start_room=room)
 
 
 @functools.lru_cache(maxsize=256)
@@ -268,7 +268,7 @@ def _exits(ways: dict[str, tuple[str, str | None]]) -> dict[Any, Exit]:
     return {direction: _exit(other, door) for direction, (other, door) in ways.items()}
 
 
-def _made(model: type[P], **fields: Any) -> P:
+def _unchecked(model: type[P], **fields: Any) -> P:
     """Return a part of a story, without checks: it is known to be valid."""
     made: Any = model.model_construct(set(fields), **{**_defaults(model), **fields})
     return cast(P, made)

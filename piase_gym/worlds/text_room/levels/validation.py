@@ -80,7 +80,7 @@ class StoryValidator:
         yield from self._shuffles()
         yield from self._locks()
         yield from self._agents()
-        yield from self._parts()
+        yield from self._check_names()
         yield from self._contradictions()
         yield from self._endless()
         yield from self._endings()
@@ -200,7 +200,7 @@ class StoryValidator:
             message = "at least one agent must be there at step 0"
             yield Problem(("agent_setup", 0, "join_at"), message)
 
-    def _parts(self) -> Iterator[Problem]:
+    def _check_names(self) -> Iterator[Problem]:
         """Check the names in conditions, triggers and responses."""
         for part, path in self._all_parts():
             for key, kind in KINDS.items():

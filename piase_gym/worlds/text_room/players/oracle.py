@@ -157,7 +157,7 @@ class Search:
             for agent in self.agents:
                 useful = self._useful(node.state, agent)
                 for command in useful if node.before else (*useful, WAIT):
-                    after = self._after(node.state, agent, command)
+                    after = self._state_after(node.state, agent, command)
                     if after is None or (key := self._key(after)) in seen:
                         continue
                     child = Node(after, node, (agent, command), node.depth + 1)
@@ -179,7 +179,7 @@ class Search:
         """Return whether the agents of this search have won."""
         return all(state.status[agent] == "won" for agent in self.agents)
 
-    def _after(self, state: RoomState, agent: int, command: Command) -> RoomState | None:
+    def _state_after(self, state: RoomState, agent: int, command: Command) -> RoomState | None:
         """Return the state after a command, or ``None`` if it had no effect."""
         after = state.copy()
         agents = self.world.agents

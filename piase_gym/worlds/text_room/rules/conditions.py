@@ -86,7 +86,7 @@ def number_of(plot: Plot, name: str | None) -> int | None:
     return next(k for k, setup in enumerate(plot.story.agent_setup) if setup.agent_id == name)
 
 
-def _whose(plot: Plot, state: RoomState, condition: Any, agent: int | None) -> list[int]:
+def _agents_meant(plot: Plot, state: RoomState, condition: Any, agent: int | None) -> list[int]:
     """Return the numbers of the agents that a condition is about."""
     named = number_of(plot, condition.agent_id)
     chosen = named if named is not None else agent
@@ -98,18 +98,18 @@ def _whose(plot: Plot, state: RoomState, condition: Any, agent: int | None) -> l
 def _has_item(plot: Plot, state: RoomState, c: data.ItemInInventory, agent: int | None) -> bool:
     hands = len(plot.rooms) + len(plot.objects)
     place = state.place[plot.object_of[c.item_name]] - hands
-    return place >= 0 and place in _whose(plot, state, c, agent)
+    return place >= 0 and place in _agents_meant(plot, state, c, agent)
 
 
 def _flag_is_set(plot: Plot, state: RoomState, c: data.FlagIsSet, agent: int | None) -> bool:
-    return any(c.flag_name in state.flags[k] for k in _whose(plot, state, c, agent))
+    return any(c.flag_name in state.flags[k] for k in _agents_meant(plot, state, c, agent))
 
 
 def _is_in_room(plot: Plot, state: RoomState, c: data.AgentInRoom, agent: int | None) -> bool:
     room = plot.room_of[c.room]
     return any(
         state.rooms[k] == room and state.status[k] == "playing"
-        for k in _whose(plot, state, c, agent)
+        for k in _agents_meant(plot, state, c, agent)
     )
 
 
@@ -128,7 +128,8 @@ def _object_is(plot: Plot, state: RoomState, c: data.ObjectState, _agent: int | 
 
 def _agent_is(plot: Plot, state: RoomState, c: data.AgentState, agent: int | None) -> bool:
     return any(
-        sentence_holds(c.condition, words_of(plot, state, k)) for k in _whose(plot, state, c, agent)
+        sentence_holds(c.condition, words_of(plot, state, k))
+        for k in _agents_meant(plot, state, c, agent)
     )
 
 

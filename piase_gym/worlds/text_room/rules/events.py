@@ -165,7 +165,7 @@ def _set_off(turn: Turn, happening: Occurrence) -> Iterator[tuple[int, data.Even
             yield number, event
 
 
-def _by(turn: Turn, trigger: Any, happening: Occurrence) -> bool:
+def _caused_by(turn: Turn, trigger: Any, happening: Occurrence) -> bool:
     """Return whether a happening was caused by the agent that a trigger names, if any."""
     return number_of(turn.plot, trigger.agent_id) in (None, happening.agent)
 
@@ -179,12 +179,16 @@ def _empties(turn: Turn, trigger: data.AgentLeaves) -> bool:
 
 _FITS: dict[type, Callable[[Turn, Any, Occurrence, int], bool]] = {
     data.ActionTaken: lambda turn, trigger, event, number: event.what == number,
-    data.ItemFound: lambda turn, t, event, _: event.what == t.item_name and _by(turn, t, event),
-    data.FlagSet: lambda turn, t, event, _: event.what == t.flag_name and _by(turn, t, event),
+    data.ItemFound: lambda turn, t, event, _: (
+        event.what == t.item_name and _caused_by(turn, t, event)
+    ),
+    data.FlagSet: lambda turn, t, event, _: (
+        event.what == t.flag_name and _caused_by(turn, t, event)
+    ),
     data.StepReached: lambda turn, t, event, _: event.what == t.step,
-    data.AgentEnters: lambda turn, t, event, _: event.what == t.room and _by(turn, t, event),
+    data.AgentEnters: lambda turn, t, event, _: event.what == t.room and _caused_by(turn, t, event),
     data.AgentLeaves: lambda turn, t, event, _: (
-        event.what == t.room and _by(turn, t, event) and (not t.last or _empties(turn, t))
+        event.what == t.room and _caused_by(turn, t, event) and (not t.last or _empties(turn, t))
     ),
 }
 
