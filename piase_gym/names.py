@@ -22,7 +22,7 @@ from piase_gym.errors import ConfigError, TextParseError, UnknownNameError
 from piase_gym.registry import TaskSpec, WorldSpec
 
 
-class Named(NamedTuple):
+class ResolvedName(NamedTuple):
     """What a name stands for.
 
     Attributes:
@@ -68,7 +68,7 @@ def own_fields(env: Any) -> dict[str, Any]:
     return fields
 
 
-def look_up(name: object) -> Named:
+def look_up(name: object) -> ResolvedName:
     """Return what a name stands for; a config and a scenario stand for themselves.
 
     So do an environment of one's own and its class.
@@ -83,12 +83,12 @@ def look_up(name: object) -> Named:
         spec = registry.own_row(called)
         if spec is None:
             raise ConfigError(f"{called} is no name for a world; rename the class")
-        return Named(spec, own=name)
+        return ResolvedName(spec, own=name)
     if isinstance(name, WorldConfig):
-        return Named(*registry.find(name.world))
+        return ResolvedName(*registry.find(name.world))
     if isinstance(name, str) and not name.lower().endswith(SCENARIO_SUFFIXES):
         try:
-            return Named(*registry.find(name))
+            return ResolvedName(*registry.find(name))
         except UnknownNameError:
             if "/" in name:
                 raise
@@ -103,7 +103,7 @@ def look_up(name: object) -> Named:
         kind = type(name).__name__
         raise ConfigError(f"a world is named by a string or given as a config, not by a {kind}")
     scenario = scenarios.load(name)
-    return Named(registry.world_spec(scenario.world), scenario=scenario)
+    return ResolvedName(registry.world_spec(scenario.world), scenario=scenario)
 
 
 def parse_text(world: str, text: str, config: Any = None) -> Any:

@@ -29,7 +29,7 @@ from piase_gym.worlds.sql_query.rules.engine import Result
 from piase_gym.worlds.sql_query.rules.judge import gold_of
 from piase_gym.worlds.sql_query.rules.score import MODES
 from piase_gym.worlds.sql_query.rules.server import ServerEngine
-from piase_gym.worlds.sql_query.world import made
+from piase_gym.worlds.sql_query.world import cached_question
 
 FILE = OUT = Path(__file__).parents[1] / "measured" / "sql_query.json"
 QUESTIONS = 300
@@ -57,7 +57,7 @@ KINDS = {
 def own_questions(count: int = QUESTIONS) -> Dataset:
     """Return generated questions, each with its database, as a dataset."""
     key = SqlQueryConfig().question_key()
-    found = [made(key, number) for number in range(count)]
+    found = [cached_question(key, number) for number in range(count)]
     tasks = (
         dataclasses.replace(question.task, database=str(number))
         for number, question in enumerate(found)

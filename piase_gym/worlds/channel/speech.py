@@ -69,7 +69,7 @@ class SpokenTextWriter:
         return self.with_words(self.own(kept.own, agent), kept.heard)
 
 
-class Speaks(ArrayWorld[Any, Any]):
+class SpeakingWorld(ArrayWorld[Any, Any]):
     """An array world whose agents also speak in words; `speaking` makes its classes."""
 
     mailboxes: Mailbox
@@ -292,7 +292,7 @@ class Speaks(ArrayWorld[Any, Any]):
 
 
 @functools.cache
-def speaking(kind: type[Any], speaks: type[Speaks] = Speaks) -> type[Any]:
+def speaking(kind: type[Any], speaks: type[SpeakingWorld] = SpeakingWorld) -> type[Any]:
     """Return a class of worlds whose agents also speak in words.
 
     Args:

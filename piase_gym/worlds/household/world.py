@@ -43,7 +43,7 @@ from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
 from piase_gym.worlds.texts.synonyms import fitting
-from piase_gym.worlds.texts.world import Known, KnownFacts, TextWorld
+from piase_gym.worlds.texts.world import AgentKnowledge, KnownFacts, TextWorld
 
 _LOOK = Command("look")
 _FOLLOWING = frozenset(("open", "close", "take", "move", "put"))
@@ -233,7 +233,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
             if sizes != self.envelope:
                 require_fit(f"{self.name}: the game {path}", self.envelope, sizes)
             return game, path
-        home = made(self.config.home_key(), number)
+        home = cached_home(self.config.home_key(), number)
         return home.game, home.path
 
     def __getstate__(self) -> dict[str, Any]:
@@ -299,7 +299,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
     # -- what agents know -----------------------------------------------------------------
 
-    def known(self, agent: int) -> Known:
+    def knowledge_of(self, agent: int) -> AgentKnowledge:
         """Return what an agent knows now."""
         state, known = self.state_of, self._knowledge[agent]
         holding, several = knowledge.held_by(self.game, state, agent), len(self.agents) > 1
@@ -539,6 +539,6 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
 
 
 @functools.lru_cache(maxsize=512)
-def made(key: Any, seed: int) -> GeneratedHome:
+def cached_home(key: Any, seed: int) -> GeneratedHome:
     """Return the home of a seed, given the config's fields that determine it."""
     return generate(HouseholdConfig(**dict(key)), seed)

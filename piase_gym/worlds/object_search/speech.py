@@ -13,13 +13,13 @@ from typing import ClassVar
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.worlds.channel.heard import Heard, heard_lines
 from piase_gym.worlds.channel.manual import history_rules
-from piase_gym.worlds.channel.speech import Speaks
+from piase_gym.worlds.channel.speech import SpeakingWorld
 from piase_gym.worlds.object_search.facts import ObjectSearchFacts, Spoken
 from piase_gym.worlds.object_search.observe.text import words_line
 from piase_gym.worlds.object_search.state import WORDS
 
 
-class SpeaksOfObjects(Speaks):
+class SpeakingExplorers(SpeakingWorld):
     """How explorers speak, besides their reports."""
 
     words_stream: ClassVar[int] = WORDS

@@ -218,9 +218,9 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, ObjectSearchFacts]):
         if not config.speech:
             return kind
         from piase_gym.worlds.channel.speech import speaking
-        from piase_gym.worlds.object_search.speech import SpeaksOfObjects
+        from piase_gym.worlds.object_search.speech import SpeakingExplorers
 
-        return speaking(kind, SpeaksOfObjects)
+        return speaking(kind, SpeakingExplorers)
 
     @classmethod
     def spawnable_in(cls, config: ObjectSearchConfig) -> tuple[str, ...]:

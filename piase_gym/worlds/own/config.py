@@ -48,7 +48,7 @@ class OwnConfig(WorldConfig):
                 raise ConfigError(f"several environments are called {self.world}; give {message}")
             if found:
                 given["environment"] = found[0]
-        unknown = {name: given.pop(name) for name in list(given) if name not in self.known()}
+        unknown = {name: given.pop(name) for name in list(given) if name not in self.field_names()}
         settings = given.get("settings", {})
         if unknown and isinstance(settings, Mapping | None):
             if settings is None:
@@ -60,13 +60,13 @@ class OwnConfig(WorldConfig):
         super().__init__(**given)
         strange = unknown_settings(self.kind, self.settings or {})
         if strange:
-            names = [*self.known(), *inspect.signature(self.kind).parameters]
+            names = [*self.field_names(), *inspect.signature(self.kind).parameters]
             raise UnknownFieldError(
                 f"{self.world}: unknown key {strange[0]!r}; {suggest(strange[0], names)}"
             )
 
     @classmethod
-    def known(cls) -> frozenset[str]:
+    def field_names(cls) -> frozenset[str]:
         """Return the names of the fields."""
         return frozenset(cls.model_fields)
 

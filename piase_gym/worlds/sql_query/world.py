@@ -41,7 +41,7 @@ from piase_gym.worlds.sql_query.rules.engine import Result, run, schema_asked
 from piase_gym.worlds.sql_query.rules.judge import changes, gold_of, judge, run_there
 from piase_gym.worlds.sql_query.rules.worker import Limits
 from piase_gym.worlds.sql_query.state import Setting, SqlState, check_sizes, new_state
-from piase_gym.worlds.texts.world import Known, KnownFacts, TextWorld
+from piase_gym.worlds.texts.world import AgentKnowledge, KnownFacts, TextWorld
 
 
 class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
@@ -195,7 +195,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
             task = self._dataset.tasks[number]
             database = self._dataset.databases[task.database]
         else:
-            task, database, _ = made(self.config.question_key(), number)
+            task, database, _ = cached_question(self.config.question_key(), number)
         return Setting(task, database, gold_of(task, database, self.config.server))
 
     def setting_of(self, state: SqlState) -> Setting:
@@ -276,7 +276,7 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
             if k in known or state.tables[agent]
         )
 
-    def known(self, agent: int) -> Known:
+    def knowledge_of(self, agent: int) -> AgentKnowledge:
         """Return what an agent knows now."""
         state, task = self.state_of, self.setting.task
         asked, result = state.asked[agent], self._results[agent]
@@ -473,6 +473,6 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
 
 
 @functools.lru_cache(maxsize=4096)
-def made(key: Any, number: int) -> questions.Question:
+def cached_question(key: Any, number: int) -> questions.Question:
     """Return the question of a number; `key` is that of `SqlQueryConfig.question_key`."""
     return questions.make(dict(key), number)

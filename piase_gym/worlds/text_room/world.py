@@ -266,7 +266,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         """Return what an agent sees and holds."""
         return self._views.of(agent, self.state_of).sight
 
-    def known(self, agent: int) -> ObservedStep:
+    def knowledge_of(self, agent: int) -> ObservedStep:
         """Return what an agent knows, ready to be made into facts or a vector."""
         state = self.state_of
         heard = self.mailboxes.delivered[self.agents[agent]]

@@ -34,7 +34,7 @@ class TextState(Protocol):
         """What each agent does: "playing" while in play, else how it ended or why it is absent."""
 
 
-class Known(Protocol):
+class AgentKnowledge(Protocol):
     """What one agent knows at one moment; its views are made from this on request."""
 
     def facts(self) -> Any:
@@ -183,17 +183,17 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
     # -- what agents know -----------------------------------------------------------------
 
     @abstractmethod
-    def known(self, agent: int) -> Known:
+    def knowledge_of(self, agent: int) -> AgentKnowledge:
         """Return what an agent knows now; it does not change when the world goes on."""
 
     def facts(self, agent: int) -> F:
         """Return what the agent may know now."""
-        facts: F = self.known(agent).facts()
+        facts: F = self.knowledge_of(agent).facts()
         return facts
 
     def capture(self) -> Sequence[Any]:
         """Return what each agent knows."""
-        return [self.known(agent) for agent in range(len(self.agents))]
+        return [self.knowledge_of(agent) for agent in range(len(self.agents))]
 
     def vectors(self, kept: Sequence[Any] | None = None) -> Sequence[NDArray[np.float32]]:
         """Return the vector of every agent, in fresh memory."""
@@ -246,5 +246,5 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
         self.take_up(setting, found)
 
 
-def _write_text(known: Known, _agent: int) -> str:
+def _write_text(known: AgentKnowledge, _agent: int) -> str:
     return known.text()

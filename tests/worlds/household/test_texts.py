@@ -88,7 +88,7 @@ def test_what_was_written_before_is_the_text_of_the_facts() -> None:
         env.reset(seed=seed)
         while env.agents:
             for name in env.agents:
-                known = world.known(env.runner.number(name))
+                known = world.knowledge_of(env.runner.number(name))
                 assert known.text() == text_of(known.facts(), world.config)
             lines = {name: env.admissible_commands(name) for name in env.agents}
             env.step({name: dice.integer(len(row)) for name, row in lines.items()})

@@ -38,7 +38,7 @@ from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDi
 from piase_gym.worlds.social_dilemma.games import COMMONS
 
 
-class Deeds(NamedTuple):
+class PublicActions(NamedTuple):
     """What one of the others has done, as all can see.
 
     Attributes:
@@ -88,7 +88,7 @@ class CommonsFacts(Facts):
     cleaned: int
     zaps: int
     zapped: int
-    reputation: tuple[Deeds, ...] = ()
+    reputation: tuple[PublicActions, ...] = ()
     earlier: tuple[EarlierMessage, ...] = ()
 
 
@@ -204,12 +204,14 @@ def _to_bytes(values: Sequence[int]) -> list[int]:
     return [byte for value in values for byte in (value & 255, value >> 8)]
 
 
-def reputation_of(values: Sequence[int], agent: int, form: CommonsForm) -> tuple[Deeds, ...]:
+def reputation_of(
+    values: Sequence[int], agent: int, form: CommonsForm
+) -> tuple[PublicActions, ...]:
     """Read what the others have done."""
     if not form.config.reputation or not values:
         return ()
     return tuple(
-        Deeds(form.names[other], *_from_bytes(values[TOLD * other : TOLD * (other + 1)]))
+        PublicActions(form.names[other], *_from_bytes(values[TOLD * other : TOLD * (other + 1)]))
         for other in range(form.config.agents)
         if other != agent
     )

@@ -23,7 +23,7 @@ from piase_gym.worlds.social_dilemma.commons.codes import NOWHERE
 from piase_gym.worlds.social_dilemma.commons.facts import (
     CommonsFacts,
     CommonsForm,
-    Deeds,
+    PublicActions,
     form_of,
     reputation_of,
 )
@@ -113,7 +113,7 @@ def _deeds_text(form: CommonsForm, eaten: int, cleaned: int, zaps: int, zapped: 
     return f"\nSo far you have {listing(done)}."
 
 
-def _reputation_text(others: Iterable[Deeds]) -> str:
+def _reputation_text(others: Iterable[PublicActions]) -> str:
     """Write what each of the others has done."""
     lines = [
         f"\n{deeds.agent} has eaten {times(deeds.eaten, 'apple')}, cleaned "
@@ -207,9 +207,9 @@ def _read_cells(
     return scene.cells()
 
 
-def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
+def _read_reputation(reader: LineReader, agent: str) -> tuple[PublicActions, ...]:
     """Read what the others have done."""
-    found: list[Deeds] = []
+    found: list[PublicActions] = []
     others = [name for name in reader.names[: reader.config.agents] if name != agent]
     while match := reader.next(_TOLD):
         reader.require(reader.config.reputation, "nobody has a reputation under this config")
@@ -217,7 +217,7 @@ def _read_reputation(reader: LineReader, agent: str) -> tuple[Deeds, ...]:
         reader.require(match.group(1) == due, f"this line is about {due}")
         counts = [int(count) for count in match.groups()[1:]]
         reader.require(max(counts) <= _MOST, f"nobody counts beyond {_MOST}")
-        found.append(Deeds(due, *counts))
+        found.append(PublicActions(due, *counts))
     return tuple(found)
 
 

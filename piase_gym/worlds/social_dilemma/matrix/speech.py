@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from piase_gym.worlds.channel.speech import Speaks
+from piase_gym.worlds.channel.speech import SpeakingWorld
 
 
-class SpeaksBetweenRounds(Speaks):
+class SpeaksBetweenRounds(SpeakingWorld):
     """How players speak: while it is time to talk, when no choice counts."""
 
     @property
