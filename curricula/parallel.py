@@ -419,9 +419,13 @@ class AsyncCurricula(_Slots):
 
         Raises:
             ConfigError: If nobody is busy, or the slot whose turn it is is not.
+            PiaseError: What went wrong in a slot, such as an action that is not allowed; the slot
+                is free again.
         """
         result = self._next()
         self._busy.discard(result.slot)
+        if result.error is not None:
+            raise result.error
         self.arrivals.append(result.slot)
         if result.terminated or result.truncated:
             self._over.add(result.slot)
@@ -454,6 +458,8 @@ class AsyncCurricula(_Slots):
     def close(self) -> None:
         """Wait for busy slots, make the remaining decisions, and stop the workers."""
         waiting = len(self._busy) - len(self._here)
-        if waiting > 0:
-            self.controller.workers.gather(waiting)
-        self.controller.close()
+        try:
+            if waiting > 0:
+                self.controller.workers.gather(waiting)
+        finally:
+            self.controller.close()

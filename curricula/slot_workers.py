@@ -229,18 +229,27 @@ class WorkerPool:
                 self._pipe_call(worker, pipe.send, own)
 
     def gather(self, count: int) -> list[SlotResult]:
-        """Wait for `count` results, and return them in the order of their slots."""
+        """Wait for `count` results, and return them in the order of their slots.
+
+        Raises:
+            PiaseError: What went wrong in a slot, once all have answered: no later call gets an
+                answer to an earlier command.
+        """
         found: list[SlotResult] = []
         while len(found) < count:
             found += self.receive()
-        return sorted(found, key=lambda result: result.slot)
+        found.sort(key=lambda result: result.slot)
+        for result in found:
+            if result.error is not None:
+                raise result.error
+        return found
 
     def receive(self) -> list[SlotResult]:
         """Wait for the next results, in the order in which they arrive.
 
         Raises:
             ClosedError: If a worker has died.
-            PiaseError: What went wrong in a slot.
+            PiaseError: If a worker could not make its environments.
         """
         found, self._ready = self._ready, []
         if self._local is None:
@@ -248,7 +257,7 @@ class WorkerPool:
                 worker = self._pipes.index(pipe)
                 found += self._pipe_call(worker, self._pipes[worker].recv)
         for result in found:
-            if result.error is not None:
+            if result.error is not None and result.slot < 0:
                 raise result.error
         return found
 

@@ -6,6 +6,7 @@ import functools
 import multiprocessing
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,16 @@ def test_what_goes_wrong_in_a_slot_is_raised_here() -> None:
     with pytest.raises(ActionError, match="99"):
         env.step(np.array([STAY, 99]))
     env.close()
+    env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=2)
+    env.reset(seed=0)
+    late = env.controller.workers._processes[1].pid
+    os.kill(late, signal.SIGSTOP)
+    threading.Timer(0.3, os.kill, (late, signal.SIGCONT)).start()
+    with pytest.raises(ActionError, match="99"):
+        env.step(np.array([99, STAY]))
+    assert not any(pipe.poll(0.5) for pipe in env.controller.workers._pipes)  # nothing is left over
+    env.step(np.full(2, STAY))
+    env.close()
     for wrong in ({"slots": 0}, {"slots": 2, "workers": -1}, {"slots": True}):
         with pytest.raises(ConfigError, match="is a number from"):
             ParallelCurricula("GridWorld", CORNER, **wrong)
@@ -278,6 +289,20 @@ def test_slots_are_told_one_thing_at_a_time() -> None:
     assert {env.recv().slot, env.recv().slot} == {0, 1}
     with pytest.raises(ConfigError, match="nobody is busy"):
         env.recv()
+    env.close()
+
+
+def test_a_slot_is_free_again_after_what_went_wrong_in_it() -> None:
+    env = AsyncCurricula("GridWorld", CORNER, slots=2, workers=0)
+    env.reset(seed=0)
+    assert [env.recv().slot, env.recv().slot] == [0, 1]
+    env.send(0, 99)
+    env.send(1, STAY)
+    with pytest.raises(ActionError, match="99"):
+        env.recv()
+    assert env.recv().slot == 1
+    env.send(0, STAY)
+    assert env.recv().slot == 0
     env.close()
 
 
