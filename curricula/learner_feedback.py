@@ -28,11 +28,13 @@ class _Slot:
     """What is remembered of one agent in one slot.
 
     Attributes:
-        begun: At which step each of the last episodes began, and whether to learn from it.
+        began: The step at which the last episode began; ``None`` before the first.
+        learning: At which step it changed whether to learn, and to what, since the last mask.
         waiting: Episodes that are over and not yet scored.
     """
 
-    begun: list[tuple[int, bool]] = field(default_factory=list)
+    began: int | None = None
+    learning: list[tuple[int, bool]] = field(default_factory=list)
     waiting: list[tuple[StepChoice, Episode]] = field(default_factory=list)
 
 
@@ -55,7 +57,10 @@ class LearnerFeedback:
 
     def begin(self, slot: int, step: int, learn: bool) -> None:
         """Note that an episode begins after `step` steps of the run."""
-        self._slots[slot].begun.append((step, learn))
+        known = self._slots[slot]
+        known.began = step
+        if not known.learning or known.learning[-1][1] != learn:
+            known.learning.append((step, learn))
 
     def ended(self, choice: StepChoice, episode: Episode) -> None:
         """Note that an episode is over and counts.
@@ -111,7 +116,7 @@ class LearnerFeedback:
             begin = episode.end - episode.length
             if begin >= first:  # else some were not reported
                 score(choice, episode, told[begin - first : episode.end - first, episode.slot])
-        needed = [slot.begun[-1][0] for slot in self._slots if slot.begun]
+        needed = [slot.began for slot in self._slots if slot.began is not None]
         needed += [e.end - e.length for slot in self._slots for _, e in slot.waiting]
         oldest = max(min([*needed, self._told_to]), first)
         self._told = [told[oldest - first :]] if oldest < self._told_to else []
@@ -126,9 +131,7 @@ class LearnerFeedback:
         found = np.ones((steps, len(self._slots)), np.bool_)
         first = step - steps
         for number, slot in enumerate(self._slots):
-            for at, learn in slot.begun:
+            for at, learn in slot.learning:
                 found[max(at - first, 0) :, number] = learn
-            past = [place for place, (at, _) in enumerate(slot.begun) if at <= step]
-            if past:
-                del slot.begun[: past[-1]]
+            del slot.learning[:-1]
         return found

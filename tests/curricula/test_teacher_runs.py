@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -235,6 +236,15 @@ def test_a_single_environment_tells_advantages_too() -> None:
     env.controller.report_advantages(AGENT, advantages)
     known = env.progress[AGENT].memory["teacher"].known
     assert [(k.task.seed, k.score) for k in known] == [(played[0][2], 1.0), (played[1][2], 2.0)]
+
+
+def test_nothing_piles_up_where_no_learner_asks_what_to_learn_from() -> None:
+    env = single({"name": "plr", "score": "return"}, seed=1)
+    play(env, 2)
+    before = len(pickle.dumps(env.controller._feedback))
+    play(env, 30)
+    assert len(pickle.dumps(env.controller._feedback)) == before
+    assert env.controller.learning_mask(AGENT, 3).all()
 
 
 def test_an_episode_of_which_a_part_was_not_told_is_not_scored() -> None:
