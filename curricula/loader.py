@@ -154,8 +154,9 @@ def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, 
         else:
             others.add(key)
             yield key, f"{_where(document, key)}{told}"
-    for key in shapes.keys() - others:  # one line for a value that may be of several kinds
-        *wanteds, got = shapes[key]
+    for key, (*wanteds, got) in shapes.items():  # one line for a value of several kinds
+        if key in others:
+            continue
         wanted = " or ".join(dict.fromkeys(wanteds))
         yield key, f"{_where(document, key)}{wanted}{EXPECTED}{got}"
 

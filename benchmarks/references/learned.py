@@ -129,7 +129,8 @@ def _of_trainings(
     """Return the result of several trainings in a setting."""
     kind = "fast PPO" if entry["algo"] == "batch_ppo" else "PPO of Stable-Baselines3"
     more = REWARDS_TOLD[entry["reward"]]
-    more += "".join(f", with {partner}" for partner in {*entry.get("partners", {}).values()})
+    partners = dict.fromkeys(entry.get("partners", {}).values())
+    more += "".join(f", with {partner}" for partner in partners)
     more += f", memory of {entry['memory']}" if entry["memory"] else ""
     more += ", one policy per seat" if entry.get("policies", 1) > 1 else ""
     name = f"{kind}{more}, up to {entry['budget'] / 1e6:g} M steps"

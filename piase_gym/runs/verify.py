@@ -281,7 +281,7 @@ class Verifier(Recorder):
         for field in _FRAME[: 4 if own else None]:
             if event[field] != now[field]:
                 self.differ(number, event, None, field, event[field], now[field])
-        for field in event.keys() - _KNOWN:
+        for field in (name for name in event if name not in _KNOWN):
             self.differ(number, event, None, field, event[field], MISSING)
         self._values(number, event, now["event_data"])
 

@@ -64,6 +64,15 @@ def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
     assert (row.edge.estimate, row.random_success) == (0.5, 0.5)  # type: ignore[union-attr]
 
 
+def test_partners_are_named_in_their_order() -> None:
+    partners = {f"agent_{n}": name for n, name in enumerate("fedcbaf", 1)}
+    entry = {"algo": "batch_ppo", "reward": "own", "memory": 0, "budget": 1, "split": "dev"}
+    rows = {name: {"values": [1.0, 2.0], "won": None} for name in ("random", "noop")}
+    found = {**rows, "values": [[1.0, 2.0]] * 2}
+    made = learned._of_trainings({**entry, "partners": partners}, found, ["random"])
+    assert "".join(f", with {name}" for name in "fedcba") + ", up to" in made.learner
+
+
 def test_the_floor_is_that_of_the_row() -> None:
     low = learned._low_by_label()
     assert low["piase/SocialDilemma-BattleOfTheSexes-v1"] == ["random"]

@@ -574,6 +574,14 @@ def test_large_files_are_told_in_few_lines_and_little_time() -> None:
         assert time.process_time() - start < 20
 
 
+def test_of_many_problems_the_first_are_told() -> None:
+    steps = [{"order": "x", "name": f"s{n}"} for n in range(30)]
+    with pytest.raises(CurriculumError) as caught:
+        curricula.load({"name": "c", "steps": steps})
+    told = {line.split("'")[3] for line in str(caught.value).splitlines()}
+    assert told == {f"s{n}" for n in range(20)}
+
+
 def test_numbers_of_any_size_can_be_hashed() -> None:
     made = curriculum({"environment_config": {"x": 10**40}, "agent_config_overrides": {"y": "é"}})
     assert len(made.sha256) == 64

@@ -444,7 +444,7 @@ def test_differences_of_one_line_are_all_told(rows: list[Row], tmp_path: Path) -
         put(14, "outcomes", "agent_1", value="failed"),
         put(14, "rewards", "agent_0", value=None),
         put(14, "terminated", value=[]),
-        frame(14, log_level="DEBUG", more=2),
+        frame(14, log_level="DEBUG", more=2, **dict.fromkeys("fedcba", 1)),
     ]
     report = replayed(rows, tmp_path, *edits)
     assert report.first_divergence is not None
@@ -453,6 +453,7 @@ def test_differences_of_one_line_are_all_told(rows: list[Row], tmp_path: Path) -
     assert [(d.agent, d.field, d.logged, d.replayed) for d in told] == [
         (None, "log_level", "DEBUG", "INFO"),
         (None, "more", 2, MISSING),
+        *((None, name, 1, MISSING) for name in "fedcba"),
         ("agent_1", "outcome", "failed", "ok"),
         ("agent_0", "reward", None, -0.1),
         (None, "terminated", [], nobody),
