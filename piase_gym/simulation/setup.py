@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from piase_gym.envs.arguments import build_runner
 from piase_gym.envs.base import WorldAccess
@@ -76,7 +76,7 @@ def read_limits(
 
     Raises:
         UnknownNameError: If there is no such time model.
-        ConfigError: If a number is not positive.
+        ConfigError: If a number is not positive, or `step_ms` or `max_steps` is not whole.
     """
     if head is not None:
         time_model = time_model or head.time_model
@@ -87,8 +87,8 @@ def read_limits(
         raise UnknownNameError("time_model", chosen, TIME_MODELS)
     return Limits(
         chosen,
-        int(_positive("step_ms", step_ms, 200)),
-        _positive("max_steps", max_steps, math.inf),
+        int(_positive("step_ms", step_ms, 200, whole=True)),
+        _positive("max_steps", max_steps, math.inf, whole=True),
         _positive("max_wall_seconds", max_wall_seconds, math.inf),
     )
 
@@ -143,11 +143,7 @@ def make_clock(
         lasting = dict.fromkeys(range(len(names)), 0.0 if durations is None else durations)
     for value in lasting.values():
         for part in value.values() if isinstance(value, Mapping) else [value]:
-            if (
-                isinstance(part, bool)
-                or not isinstance(part, int | float)
-                or not 0 <= part < math.inf
-            ):
+            if not _is_number(part):
                 raise ConfigError(f"a duration is a number from 0 on, not {part!r:.60}")
     if actuation is None:
         return EventClock(every, lasting, world_period, percept)
@@ -166,10 +162,18 @@ def _seat(name: str, names: Sequence[str]) -> int:
     return list(names).index(name)
 
 
-def _positive(name: str, value: Any, usual: float) -> float:
-    """Return a positive number, or the usual one if none is given."""
+def _positive(name: str, value: Any, usual: float, whole: bool = False) -> float:
+    """Return a positive number, which may have to be whole, or the usual one if none is given."""
     if value is None:
         return usual
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+    if not _is_number(value) or value == 0:
         raise ConfigError(f"{name} must be a positive number, not {value!r}")
+    if whole and value % 1:
+        raise ConfigError(f"{name} must be a whole number, not {value!r}")
     return value
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    """Return whether a value is a finite number from 0 on."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0 <= value < math.inf

@@ -39,6 +39,9 @@ def test_limits_are_those_that_are_given_else_the_scenarios() -> None:
             given[place] = wrong
             with pytest.raises(ConfigError, match=f"{name} must be a positive number"):
                 read_limits(*given)
+    for wrong_limits in ((None, None, 0.5, None, None), (None, None, None, 2.5, None)):
+        with pytest.raises(ConfigError, match=r"must be a whole number, not \d\.5"):
+            read_limits(*wrong_limits)
 
 
 NAMES = ("ann", "bob")
