@@ -161,18 +161,18 @@ def _play(part: _Part, folder: str) -> Path:
     log = Path(folder) / "demonstrations.jsonl"
     env = parallel_env(part.world, view="vector", **part.config)
     record(env, log)
-    for number in part.numbers:
-        env.reset(seed=episode_seed(part.seed, number))
-        agents = {name: make_agent(part.policy) for name in env.possible_agents}
-        for place, agent in enumerate(agents.values()):
-            agent.reset(part.seed + number * len(agents) + place)
-        step = 0
-        while env.agents:
-            given = act_all(env, agents, step)
-            for name in env.agents:
-                place = env.world.agents.index(name)
-                post_asides(agents[name], place, env.world, env.events)
-            env.step(given)
-            step += 1
-    env.close()
+    with contextlib.closing(env):  # completes the log
+        for number in part.numbers:
+            env.reset(seed=episode_seed(part.seed, number))
+            agents = {name: make_agent(part.policy) for name in env.possible_agents}
+            for place, agent in enumerate(agents.values()):
+                agent.reset(part.seed + number * len(agents) + place)
+            step = 0
+            while env.agents:
+                given = act_all(env, agents, step)
+                for name in env.agents:
+                    place = env.world.agents.index(name)
+                    post_asides(agents[name], place, env.world, env.events)
+                env.step(given)
+                step += 1
     return log

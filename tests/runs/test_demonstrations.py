@@ -11,7 +11,13 @@ import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.errors import ConfigError, LogWriteError, UnknownNameError
+from piase_gym.errors import (
+    ClosedError,
+    ConfigError,
+    JobError,
+    LogWriteError,
+    UnknownNameError,
+)
 from piase_gym.jobs import InProcess
 from piase_gym.runs import demonstrations
 
@@ -140,6 +146,22 @@ def test_workers_are_asked_for_when_all_is_right_and_left_in_any_case(
     with pytest.raises(LogWriteError):
         runs.demonstrate("GridWorld", out, episodes=2, ray="auto")
     assert (asked, closed) == ([(1, "auto")], [True])
+
+
+def test_no_log_stays_open_where_an_expert_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[Any] = []
+
+    def fail(env: Any, *_: Any) -> None:
+        played.append(env)
+        raise ValueError("no idea")
+
+    monkeypatch.setattr(demonstrations, "act_all", fail)
+    with pytest.raises(JobError, match="no idea"):
+        runs.demonstrate("GridWorld", tmp_path / "out.jsonl", episodes=1)
+    with pytest.raises(ClosedError):
+        played[0].reset()
 
 
 def test_what_is_wrong_is_told_before_anybody_plays(tmp_path: Path) -> None:
