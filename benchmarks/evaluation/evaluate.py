@@ -6,6 +6,7 @@ import importlib
 import pickle
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from importlib import metadata
 from itertools import chain, product
@@ -214,14 +215,12 @@ def _seeds_of(
         if why := why_fixed(setting):
             problems.append(Problem(setting.label, why))
             continue
-        world = make_world(setting)
-        try:
-            seeds = seeds_in(world, "held_out", SEEDS[split], len(first))
-            found[setting.label] = tuple(seeds)
-        except SuiteError as error:
-            problems.append(Problem(setting.label, str(error)))
-        finally:
-            world.close()
+        with closing(make_world(setting)) as world:
+            try:
+                seeds = seeds_in(world, "held_out", SEEDS[split], len(first))
+                found[setting.label] = tuple(seeds)
+            except SuiteError as error:
+                problems.append(Problem(setting.label, str(error)))
     return found, problems
 
 

@@ -18,6 +18,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -163,11 +164,8 @@ def is_fixed_config(kind: type[World[Any, Any]], config: WorldConfig) -> bool:
     """Return whether a config has few levels, using a world made for this once in a process."""
     key = kind, config_hash(config)
     if key not in _FIXED:
-        world = kind(config)
-        try:
+        with closing(kind(config)) as world:
             _FIXED[key] = is_fixed(world)
-        finally:
-            world.close()
     return _FIXED[key]
 
 
@@ -280,11 +278,8 @@ def count_all() -> Iterator[tuple[str, LevelCount]]:
         if missing(task) or not shipped:
             continue
         config = make_config(world_row, task_fields(spec))
-        world: World[Any, Any] = load(world_row.world, world_row)(config)
-        try:
+        with closing(load(world_row.world, world_row)(config)) as world:
             yield task, count_levels(world)
-        finally:
-            world.close()
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 import shlex
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -238,13 +239,10 @@ def run(
     training = CurriculumTraining(settings, folder, resume)
     budget, drawn = training.settings.steps, training.controller.director.per_slot
     bar = StepBar("compiling", budget, training.trainer.steps)
-    try:
-        with bar:  # updates are whole, so there may be more steps than were asked for
-            training.train(
-                lambda look: bar.show(look.steps, max(look.steps, budget), told(look, drawn))
-            )
-    finally:
-        training.close()
+    with closing(training), bar:  # whole updates may be more steps than were asked for
+        training.train(
+            lambda look: bar.show(look.steps, max(look.steps, budget), told(look, drawn))
+        )
     show_run(training, folder)
     if training.interrupted:
         say(f"Go on with: {command_to_resume(name, folder, module)}")

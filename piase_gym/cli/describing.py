@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
@@ -39,8 +40,7 @@ def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     model = load(spec.config, spec)
     given = {**named.fields, **model.plain(fields)}
     config = make_config(spec, given)
-    world: World[Any, Any] = load(spec.world, spec)(config)
-    try:
+    with closing(load(spec.world, spec)(config)) as world:
         return {
             "name": task.id if task else spec.name,
             "world": spec.name,
@@ -62,8 +62,6 @@ def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
             "partners": dict(task.partners) if task else {},
             "ids": [id_row(row) for row in list_tasks(spec.name)],
         }
-    finally:
-        world.close()
 
 
 def description(world: type[World[Any, Any]]) -> str:

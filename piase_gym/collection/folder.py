@@ -171,13 +171,10 @@ def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str) -> N
         PolicyError: If a policy does not.
         UnsupportedError: If the format does not.
     """
-    world = make_world(setting)
-    try:
+    with contextlib.closing(make_world(setting)) as world:
         Players(world, policies)
         if format == "minari":
             require_minari(world)
-    finally:
-        world.close()
 
 
 def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:

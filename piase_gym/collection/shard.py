@@ -7,7 +7,7 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,8 +85,7 @@ def make_shard(shard: Shard) -> tuple[dict[str, Any], Files]:
     Returns:
         Its entry in the manifest, and its files if they must be sent.
     """
-    world = make_world(shard.setting)
-    try:
+    with closing(make_world(shard.setting)) as world:
         players = Players(world, shard.policies)
         batched = players.batchable and shard.keep != "text"
         columns = batched and shard.keep == "actions"
@@ -113,8 +112,6 @@ def make_shard(shard: Shard) -> tuple[dict[str, Any], Files]:
                 "digest": digest,
             }
             return entry, files()
-    finally:
-        world.close()
 
 
 @contextmanager
@@ -133,10 +130,7 @@ def _files(folder: Path, name: str) -> dict[str, dict[str, Any]]:
     path = folder / name
     files = [path] if path.is_file() else sorted(file for file in path.rglob("*") if file.is_file())
     return {
-        file.relative_to(folder).as_posix(): {
-            "bytes": file.stat().st_size,
-            "sha256": _sha256(file),
-        }
+        file.relative_to(folder).as_posix(): {"bytes": file.stat().st_size, "sha256": _sha256(file)}
         for file in files
     }
 

@@ -63,9 +63,9 @@ class StepTable:
         self._arrow = arrow = need("pyarrow", "a table of steps")
         parquet = need("pyarrow.parquet", "a table of steps")
         self._width, self._names = width, arrow.array(list(agents), arrow.string())
+        names = arrow.dictionary(arrow.int8(), arrow.string())
         fields: list[tuple[str, Any]] = [("env", arrow.int32()), ("seed", arrow.int64())]
-        fields += [("step", arrow.int32())]
-        fields += [("agent", arrow.dictionary(arrow.int8(), arrow.string()))]
+        fields += [("step", arrow.int32()), ("agent", names)]
         if width is not None:
             kind = arrow.from_numpy_dtype(np.dtype(dtype))
             fields.append(("observation", arrow.list_(kind, width)))
@@ -74,14 +74,10 @@ class StepTable:
         fields.append(("action", arrow.int32()))
         if commands:
             fields.append(("command", arrow.string()))
-        fields += [("reward", arrow.float64())]
-        fields += [("terminated", arrow.bool_()), ("truncated", arrow.bool_())]
+        ends = [("terminated", arrow.bool_()), ("truncated", arrow.bool_())]
+        fields += [("reward", arrow.float64()), *ends]
         self.schema = arrow.schema(fields, metadata=dict(metadata or {}))
-        self._writer = parquet.ParquetWriter(
-            path,
-            self.schema,
-            **PARQUET,
-        )
+        self._writer = parquet.ParquetWriter(path, self.schema, **PARQUET)
         each = (width or 8) * np.dtype(dtype).itemsize
         self._most = max(1, ROW_GROUP // each)
         self._waiting: list[dict[str, Any]] = []

@@ -185,12 +185,8 @@ class Run:
         """
         from piase_gym.runs.tables import explained
 
-        connection = self.duckdb()
-        try:
-            with explained("query"):
-                return connection.execute(query).fetchall()
-        finally:
-            connection.close()
+        with contextlib.closing(self.duckdb()) as connection, explained("query"):
+            return connection.execute(query).fetchall()
 
 
 def lacking(event: Mapping[str, Any]) -> str:

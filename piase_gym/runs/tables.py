@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,16 +96,13 @@ def sql_metric(query: str) -> Callable[[View], Any]:
 
     def compute(view: View) -> Any:
         duckdb = need("duckdb", "a metric in SQL")
-        connection = duckdb.connect()
-        try:
+        with closing(duckdb.connect()) as connection:
             for name, table in _tables(view).items():
                 connection.register(name, table)
             given = {"agent": view.agent} if "$agent" in query else None
             with explained("metric's query"):
                 row = connection.execute(query, given).fetchone()
             return None if row is None else row[0]
-        finally:
-            connection.close()
 
     return compute
 

@@ -39,12 +39,7 @@ class EquippedPercept(Percept):
     @property
     def vector(self) -> NDArray[Any]:
         """The vector view with readings at its end, a fresh array."""
-        plain = super().vector
-        return (
-            self.senses.vector(plain, self.senses.read(self.facts))
-            if self.senses.sensors
-            else plain
-        )
+        return self.senses.vector(super().vector, self.senses.read(self.facts))
 
     @property
     def text(self) -> str:
