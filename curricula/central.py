@@ -204,18 +204,18 @@ class FollowingEnv(gymnasium.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Hand in the last episode, and begin the next one."""
         ended, self._ended = self._ended, None
-        result = self._do(self._ask(self._slot, ended))
+        result = self._execute(self._ask(self._slot, ended))
         return result.observation, dict(result.info)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Let the learner act once."""
-        result = self._do(SlotCommand(self._slot, action))
+        result = self._execute(SlotCommand(self._slot, action))
         if result.terminated or result.truncated:
             self._ended = result._replace(observation=None, info={})
         ends = result.terminated, result.truncated
         return result.observation, result.reward, *ends, dict(result.info)
 
-    def _do(self, command: SlotCommand) -> SlotResult:
+    def _execute(self, command: SlotCommand) -> SlotResult:
         """Execute a command, or raise what went wrong."""
         result = self._slot_env.execute(command)
         if result.error is not None:

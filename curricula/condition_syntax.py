@@ -244,13 +244,13 @@ class TypeChecker:
         parts = [(part, self.kind(part)) for part in (node.left, node.right)]
         for part, kind in parts:
             if kind in ("boolean", "null", "list"):
-                told = f"{self._told(part)} has no place in an order"
+                told = f"{self._describe(part)} has no place in an order"
                 raise CurriculumError(f"{told}; compare it by == or !=")
         (left, one), (right, other) = parts
         self._alike(_SIGNS[node.type], left, one, right, other)
         return "boolean"
 
-    def _told(self, node: Any) -> str:
+    def _describe(self, node: Any) -> str:
         """Return a description of a part of the condition."""
         name = type(node).__name__
         if name == "SymbolExpression":
@@ -267,14 +267,14 @@ class TypeChecker:
         found = self.kind(node)
         if found not in (wanted, None):
             raise CurriculumError(
-                f"{sign!r} takes {_MANY[wanted]}, and {self._told(node)} is a {found}"
+                f"{sign!r} takes {_MANY[wanted]}, and {self._describe(node)} is a {found}"
             )
 
     def _alike(self, sign: str, left: Any, one: Any, right: Any, other: Any) -> None:
         """Require that two parts are of the same kind."""
         if one != other and one is not None and other is not None:
             raise CurriculumError(
-                f"{self._told(left)} is a {one} and {self._told(right)} is a {other}; "
+                f"{self._describe(left)} is a {one} and {self._describe(right)} is a {other}; "
                 f"{sign!r} compares values of one kind, and nothing is converted"
             )
 

@@ -73,13 +73,13 @@ def lint(path_or_name: object, world: object = None) -> tuple[Finding, ...]:
     for warning in curriculum.warnings:
         place, _, message = warning.partition(": ")
         findings.append(Finding("warning", place, message))
-    for level, path, message in _all(curriculum, world):
+    for level, path, message in _findings(curriculum, world):
         findings.append(Finding(level, curriculum.place(path), message))
     order = {"error": 0, "warning": 1, "note": 2}
     return tuple(sorted(findings, key=lambda finding: order[finding.level]))
 
 
-def _all(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
+def _findings(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
     """Yield everything that is found."""
     for step in curriculum.steps:
         yield from _named(step, _metrics(curriculum, step))
@@ -104,7 +104,7 @@ def _rules_and_ways(curriculum: DevelopmentalCurriculum) -> Iterator[_Found]:
         yield from _named(step, _hints(step))
         yield from _named(step, _stages(curriculum, step))
         yield from _named(step, _exits(step, found))
-    ways = {s.order: _next(curriculum, s, analyses[s.order]) for s in curriculum.steps}
+    ways = {s.order: _next_orders(curriculum, s, analyses[s.order]) for s in curriculum.steps}
     for step in curriculum.steps:
         yield from _named(step, _reachability(curriculum, step, ways))
 
@@ -154,7 +154,9 @@ def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
 # -- ways -----------------------------------------------------------------------------------------
 
 
-def _next(curriculum: DevelopmentalCurriculum, step: CurriculumStep, found: Analysis) -> set[int]:
+def _next_orders(
+    curriculum: DevelopmentalCurriculum, step: CurriculumStep, found: Analysis
+) -> set[int]:
     """Return the orders of the steps that an attempt can lead to, and the end."""
     ways = set()
     stages = {s.developmental_stage_prerequisite or "" for s in curriculum.steps}

@@ -153,15 +153,15 @@ def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, 
             shapes.setdefault(key, [got]).insert(-1, wanted)
         else:
             others.add(key)
-            yield key, f"{_where(document, key)}{told}"
+            yield key, f"{_place_in_words(document, key)}{told}"
     for key, (*wanteds, got) in shapes.items():  # one line for a value of several kinds
         if key in others:
             continue
         wanted = " or ".join(dict.fromkeys(wanteds))
-        yield key, f"{_where(document, key)}{wanted}{EXPECTED}{got}"
+        yield key, f"{_place_in_words(document, key)}{wanted}{EXPECTED}{got}"
 
 
-def _where(document: Document, key: Key) -> str:
+def _place_in_words(document: Document, key: Key) -> str:
     """Return a description of a place: the step by order and name, and the key in it."""
     if len(key) < 2 or key[0] != "steps":
         return f"{dotted(key)}: " if key else ""

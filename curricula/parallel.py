@@ -238,7 +238,7 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode in every slot; see `BatchVectorEnv.reset`."""
-        results = self._tell(self.controller.reset_commands(seed, self._step))
+        results = self._send_commands(self.controller.reset_commands(seed, self._step))
         self._over = np.zeros(self.num_envs, np.bool_)
         infos = {"seed": np.array([result.info["seed"] for result in results], np.int64)}
         return self._stack(results), {**infos, **self._masks(results)}
@@ -255,7 +255,7 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
             raise ResetNeededError("call reset() before the first step")
         given = _one_each(self.action_space, actions, len(self._over))
         self._step += 1
-        results = self._tell(
+        results = self._send_commands(
             [
                 self.controller.reset_command(slot, None, self._step)
                 if self._over[slot]
@@ -272,7 +272,7 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         infos |= self._masks(results)
         return self._stack(results), rewards, terminated, truncated, infos
 
-    def _tell(self, commands: list[SlotCommand]) -> list[SlotResult]:
+    def _send_commands(self, commands: list[SlotCommand]) -> list[SlotResult]:
         """Send commands to slots, and wait for the results."""
         self.controller.workers.send(commands)
         return self.controller.workers.gather(len(commands))
@@ -422,7 +422,7 @@ class AsyncCurricula(_Slots):
             PiaseError: What went wrong in a slot, such as an action that is not allowed; the slot
                 is free again.
         """
-        result = self._next()
+        result = self._next_result()
         self._busy.discard(result.slot)
         if result.error is not None:
             raise result.error
@@ -442,7 +442,7 @@ class AsyncCurricula(_Slots):
         self._busy |= {command.slot for command in commands}
         self.controller.workers.send(commands)
 
-    def _next(self) -> SlotResult:
+    def _next_result(self) -> SlotResult:
         """Wait for the result that is next in order."""
         wanted = self._script.popleft() if self._script else None
         if not self._busy or (wanted is not None and wanted not in self._busy):

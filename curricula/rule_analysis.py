@@ -170,7 +170,7 @@ def _strings(step: CurriculumStep) -> list[str]:
     return sorted({*found, *(word.text[1:-1] for word in words if word.kind == "string")})
 
 
-def _between(numbers: list[float]) -> list[float]:
+def _with_midpoints(numbers: list[float]) -> list[float]:
     """Return numbers, two between each pair of neighbours, and two on either side."""
     if not numbers:
         return [0.0, 1.0]
@@ -191,7 +191,7 @@ def _points(step: CurriculumStep, need: RequiredMetric, constants: list[float]) 
         return [True, False]
     low, high = RANGES.get(name, (-math.inf, math.inf))
     ends = [end for end in (low, high) if math.isfinite(end)]
-    numbers = sorted({n for n in [*_between(constants), *ends] if low <= n <= high})
+    numbers = sorted({n for n in [*_with_midpoints(constants), *ends] if low <= n <= high})
     points: list[Value] = list(numbers)
     if spec is None and not name.startswith(MEASURE):  # a user-defined metric may be anything
         points += [True, False, *_strings(step)]

@@ -221,10 +221,10 @@ class SelfPaced(TaskDirector[PaceMemory]):
         order = self.steps_with_settings(self.curriculum(agent))[0].order
         drawn = np.array([self.ranges.place(settings)])
         gauss = np.array(state.mean), np.array(state.factor)
-        told = {**self._told(state), DENSITY: float(log_density(gauss, drawn)[0])}
+        told = {**self._logged_values(state), DENSITY: float(log_density(gauss, drawn)[0])}
         return self.choose(Task(order, None, settings), told)
 
-    def _told(self, state: PaceMemory) -> dict[str, Any]:
+    def _logged_values(self, state: PaceMemory) -> dict[str, Any]:
         """Return what is logged about the Gaussian."""
         spreads = np.sqrt((np.array(state.factor) ** 2).sum(axis=1))
         rows = zip(self.ranges.names, state.mean, spreads.tolist(), strict=True)

@@ -72,7 +72,7 @@ def measure(folder: Path, name: str, row: Row) -> dict[str, Any] | None:
         "budget": plan.steps,
         "self_play": _values(row, places),
         "prosocial": _values(row, prosocial),
-        "best_response": [_in_their_seats(row, best, middle)],
+        "best_response": [_by_seat(row, best, middle)],
         "in_its_place": _values(row, [middle], middle),
     }
     if len(places) > 1:
@@ -87,7 +87,7 @@ def _trained(place: Path, plan: TrainSettings, **changes: Any) -> str:
     return str(train_to_end(settings, place).policy)
 
 
-def _in_their_seats(row: Row, best: Mapping[str, str], partner: str) -> list[float]:
+def _by_seat(row: Row, best: Mapping[str, str], partner: str) -> list[float]:
     """Return the value of each episode for the best response of its seat, or for the only one."""
     records = _played(row, list(best.values()), partner)
     seats = list(best)

@@ -228,7 +228,7 @@ def open_problems_table() -> str:
         policies = shipped().get("settings", {}).get(label, {}).get("policies", {})
         name, mean = _best_known(policies)
         wins = [_share(row.success), _random(row)]
-        rows.append([label, _how(row), row.value.words(".2f"), *wins, name, mean])
+        rows.append([label, _training_words(row), row.value.words(".2f"), *wins, name, mean])
     return markdown(head, rows)
 
 
@@ -236,7 +236,7 @@ def partly_learned_table() -> str:
     """Return what is above random level and not solved as Markdown, the least won first."""
     head = ("task", "the best learner", "it wins", "random wins")
     rows = [
-        [label, _how(row), _share(row.success), _random(row)]
+        [label, _training_words(row), _share(row.success), _random(row)]
         for label, row in sorted(
             partly_learned().items(),
             key=lambda item: (item[1].success.estimate if item[1].success else 0.0, item[0]),
@@ -320,7 +320,7 @@ def _best_known(policies: Mapping[str, Any]) -> tuple[str, str]:
     return name, f"{looking[name]:.2f}"
 
 
-def _how(row: Learned) -> str:
+def _training_words(row: Learned) -> str:
     """Write how a learner was trained, and how often."""
     return f"{row.learner}, {row.runs} run{'s' * (row.runs > 1)}"
 

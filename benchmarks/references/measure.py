@@ -96,7 +96,7 @@ def measure_references(
                     kept = entries.setdefault(setting.label, entry)
                     kept["policies"].update(entry["policies"])
     for label, entry in entries.items():
-        entry["policies"] = {**_kept(stored, label, entry), **entry["policies"]}
+        entry["policies"] = {**_reusable_policies(stored, label, entry), **entry["policies"]}
     return {"protocol": PROTOCOL, "settings": entries}, problems
 
 
@@ -133,12 +133,14 @@ def _settings(row: Row, split: str) -> list[Setting]:
 def _has(stored: References | None, setting: Setting, split: str, episodes: int, name: str) -> bool:
     """Return whether stored references have a policy in the present setting, or never will."""
     now = {"task": setting.task, "version": setting.version, "split": split}
-    found = _kept(stored, setting.label, {**now, "config_hash": setting.config_hash})
+    found = _reusable_policies(stored, setting.label, {**now, "config_hash": setting.config_hash})
     left_out = stored is not None and name in setting.without
     return left_out or len(found.get(name, {}).get("values", ())) == episodes
 
 
-def _kept(stored: References | None, label: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _reusable_policies(
+    stored: References | None, label: str, entry: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the policies that stored references have in a setting, if it is still the same."""
     old = (stored or {}).get("settings", {}).get(label, {})
     same = all(old.get(key) == entry[key] for key in ("task", "version", "config_hash", "split"))

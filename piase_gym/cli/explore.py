@@ -161,7 +161,7 @@ def picture(team: Exploration) -> RenderableType:
     """Return what the team has seen, where it is, what it has found, and what was said last."""
     env, memory = team.env, team.shared_memory
     title = f"{env.world.name}, step {env.time_step}, seed {env.seed}"
-    drawn, beside = team.map.lines, [*_agents(team), Text(), *_found(team)]
+    drawn, beside = team.map.lines, [*_agents(team), Text(), *_object_rows(team)]
     chart = Text("\n").join(_coloured(line) for line in drawn)
     chart.no_wrap, chart.overflow = True, "crop"
     table = Table.grid(padding=(0, 3))
@@ -200,7 +200,7 @@ def _short(position: Any) -> str:
     return ",".join(map(str, position)) if isinstance(position, list | tuple) else str(position)
 
 
-def _found(team: Exploration) -> list[Text]:
+def _object_rows(team: Exploration) -> list[Text]:
     """List the objects."""
     names = list(team.map.objects)
     return [_line(f"objects seen: {len(names)}"), Text(plain(", ".join(names)), "green")]

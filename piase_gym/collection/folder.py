@@ -117,20 +117,20 @@ def collect(
     folder = Path(out)
     with out_folder(folder) as offered:
         journal = LineFile(folder / JOURNAL)
-        known = _known(journal, digest_json([plan, shards]), folder)
+        known = _complete_shards(journal, digest_json([plan, shards]), folder)
         jobs = [
             Shard(k, setting, policies, seed + k * num_envs, num_envs, each, keep, format, offered)
             for k in range(shards)
             if k not in known
         ]
         backend = choose_backend(workers, ray if jobs else None, modules=modules)
-        known |= _made(jobs, backend, journal, progress)
+        known |= _make_shards(jobs, backend, journal, progress)
     manifest = {**plan, "shards": [known[k] for k in range(shards)]}
     write_json(folder / MANIFEST, manifest)
     return read_manifest(folder)
 
 
-def _made(
+def _make_shards(
     jobs: Sequence[Shard], backend: Backend, journal: LineFile, progress: Progress
 ) -> dict[int, dict[str, Any]]:
     """Have shards made, note each that is done, and return their entries by number.
@@ -203,7 +203,7 @@ def _policies_of(
     return tuple(found)
 
 
-def _known(journal: LineFile, plan: str, folder: Path) -> dict[int, dict[str, Any]]:
+def _complete_shards(journal: LineFile, plan: str, folder: Path) -> dict[int, dict[str, Any]]:
     """Return the entries of complete shards, by their numbers.
 
     Raises:

@@ -116,7 +116,9 @@ def run_jobs(
                     task = under_way.pop(finished)
                     if answer.useless:
                         raise ClusterError(f"{answer.error}; what is finished is kept")
-                    if answer.died and (smaller := _again(task, parts(task.job), backend.attempts)):
+                    if answer.died and (
+                        smaller := _remaining_part(task, parts(task.job), backend.attempts)
+                    ):
                         todo.extend(smaller)
                         continue
                     done += 1
@@ -129,7 +131,7 @@ def run_jobs(
         raise _stopped("stopped", done, len(todo))
 
 
-def _again(task: _Task, parts: Sequence[Any], attempts: int) -> list[_Task]:
+def _remaining_part(task: _Task, parts: Sequence[Any], attempts: int) -> list[_Task]:
     """Return what remains to do of a job whose worker died; nothing if it is given up."""
     if len(parts) > 1:
         return [_Task(part) for part in parts]

@@ -103,7 +103,7 @@ class RunUntilCut:
         named = run.manifest.get("policies")
         for name in run.agents:
             told = named.get(name) if isinstance(named, Mapping) else None
-            policy = players.get(name) or _known(told)
+            policy = players.get(name) or _named_policy(told)
             why = why_untrusted(told) if isinstance(told, str) else None
             if name not in players and why is not None:
                 self.notes.append(
@@ -310,7 +310,7 @@ class RunUntilCut:
         """Do what the log gave from outside, unless a player of this branch says its own."""
         try:
             if _author(data, players) is None:
-                _do(runner, data)
+                _apply(runner, data)
         except (PiaseError, *LINE_DAMAGE) as error:
             note = f"the {data['kind']} before step +{count + 1} is left out of a branch: {error}"
             if note not in self.notes:
@@ -381,7 +381,7 @@ def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None
         )
 
 
-def _known(policy: Any) -> str:
+def _named_policy(policy: Any) -> str:
     """Return a manifest's policy if it can be made from its name, else `RECORDED`.
 
     A person is not asked again, and what `why_untrusted` names must be named by the user.
@@ -467,7 +467,7 @@ def _author(data: Mapping[str, Any], agents: Collection[str]) -> str | None:
     return who if who in agents else None
 
 
-def _do(runner: EpisodeRunner, data: Mapping[str, Any]) -> None:
+def _apply(runner: EpisodeRunner, data: Mapping[str, Any]) -> None:
     """Do what a line of one of the kinds `GIVEN` says."""
     kind = data["kind"]
     if kind == "modify":

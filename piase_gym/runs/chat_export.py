@@ -129,7 +129,7 @@ class _Chats:
                 chat["result"] = str(world.result(number))
                 self.finished.append(self._open.pop((slot, name)))
             else:
-                _say(chat, "user", self._text(world, number))
+                _add_message(chat, "user", self._text(world, number))
         if world.awaiting_agents:
             self._enter(slot, event["episode"])
 
@@ -146,18 +146,18 @@ def _answer(chat: Chat, replies: list[Event], line: str) -> None:
                 if message["role"] == "system":
                     chat["messages"][0]["content"] = message["content"]
         else:
-            _say(chat, "user", told[-1]["content"])
+            _add_message(chat, "user", told[-1]["content"])
         text = reply.get("text") or reply.get("command") or ""
-        _say(chat, "assistant", text, wrote=reply.get("wrote", bool(text)))
+        _add_message(chat, "assistant", text, wrote=reply.get("wrote", bool(text)))
         chat["outcomes"].append(reply["outcome"])
         chat["rewards"].append(0.0)
     if not replies:
-        _say(chat, "assistant", line, wrote=bool(line))
+        _add_message(chat, "assistant", line, wrote=bool(line))
         chat["outcomes"].append("")
         chat["rewards"].append(0.0)
 
 
-def _say(chat: Chat, role: str, content: str, wrote: bool = False) -> None:
+def _add_message(chat: Chat, role: str, content: str, wrote: bool = False) -> None:
     """Add a message."""
     chat["messages"].append({"role": role, "content": content})
     chat["mask"].append(int(wrote))

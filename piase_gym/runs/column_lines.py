@@ -88,7 +88,7 @@ class Expansion:
             for batch in stream:
                 for ns, acts, events in rows_of(batch):
                     for event in events:
-                        self._do(event)
+                        self._execute(event)
                     if acts.size:
                         self._step(ns, acts)
                     self._writer.flush()
@@ -160,7 +160,7 @@ class Expansion:
         self._now, self._steps, env = ns, self._steps + 1, self._env
         env.step(acts.reshape(env.num_envs, len(env.world.agents)).astype(np.int32))
 
-    def _do(self, event: Mapping[str, Any]) -> None:
+    def _execute(self, event: Mapping[str, Any]) -> None:
         """Execute an event."""
         kind, env = event["kind"], self._env
         self._now = event["ns"]

@@ -94,7 +94,7 @@ class ColumnFile(BackgroundWriter):
             self._times[row] = ns
             self.last = ns
             self._acts[row] = acts.reshape(-1)
-            self._tell()
+            self._attach_events()
             self._rows = row + 1
             if self._rows == len(self._acts):
                 self.drain()
@@ -105,7 +105,7 @@ class ColumnFile(BackgroundWriter):
             self.last = ns
             self._waiting.append(dumps({"kind": kind, "ns": ns, **data}))
 
-    def _tell(self) -> None:
+    def _attach_events(self) -> None:
         """Attach what has happened so far to the next row."""
         if self._waiting:
             self._told[self._rows] = b"[" + b",".join(self._waiting) + b"]"
@@ -117,7 +117,7 @@ class ColumnFile(BackgroundWriter):
             rows = self._rows + bool(self._waiting)
             if rows > self._rows:
                 self._times[rows - 1] = self.last
-            self._tell()
+            self._attach_events()
             if rows and not self._closed:
                 self._write(rows)
             self._rows = 0
@@ -204,7 +204,7 @@ class ColumnRecorder:
         """Return how many actions a step has."""
         return self.env.num_envs * len(self.env.world.agents)
 
-    def _now(self) -> int:
+    def _now_ns(self) -> int:
         """Return nanoseconds since 1970."""
         return self.options.clock() + self._epoch
 
@@ -213,7 +213,7 @@ class ColumnRecorder:
         if event.kind == "batch_ended":  # every reset that the states include was posted before
             self._look_around()
             return
-        ns, data, file, env = self._now(), event.data, self.file, self.env
+        ns, data, file, env = self._now_ns(), event.data, self.file, self.env
         if len(env.configs) > self._configs:
             more = env.configs[self._configs :]
             self._configs += len(more)
@@ -265,7 +265,7 @@ class ColumnRecorder:
         if not self.closed:
             self.closed = True
             self._leave()
-            ns = self._now()
+            ns = self._now_ns()
             self._take_digests(ns)
             self.file.take("close", ns, step=self.step, reason=reason)
             self.file.close()

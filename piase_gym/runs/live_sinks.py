@@ -85,7 +85,7 @@ class LiveSink(LoggerInterface):
         waiting = self._given - self._taken
         if waiting + len(lines) > self.room:
             told = f"{waiting:,} bytes wait for it, and {len(lines):,} more have no room"
-            raise self._given_up(OSError(f"it is full: {told}"))
+            raise self._give_up(OSError(f"it is full: {told}"))
         self._given += len(lines)
         self._queue.put(lines)
 
@@ -110,9 +110,9 @@ class LiveSink(LoggerInterface):
         if self._failure is not None:
             raise OSError(_reason(self._failure)) from None
         if self._busy and time.monotonic() - self._since > self.timeout:
-            raise self._given_up(TimeoutError(f"it has taken nothing for {self.timeout:g} s"))
+            raise self._give_up(TimeoutError(f"it has taken nothing for {self.timeout:g} s"))
 
-    def _given_up(self, error: OSError) -> OSError:
+    def _give_up(self, error: OSError) -> OSError:
         """Stop waiting; the thread ends when the sink returns, if it ever does."""
         self._closed = True
         self._queue.put(None)

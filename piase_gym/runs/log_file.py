@@ -237,13 +237,13 @@ def parse(raw: Raw) -> dict[str, Any] | Problem:
             return event
         reason = f"the line is a JSON {type(event).__name__}, not an object"
     except orjson.JSONDecodeError as error:
-        reason = _why(raw.data, error)
+        reason = _json_problem(raw.data, error)
     if raw.torn:
         reason = "the last line is torn: the run was cut short while it was written"
     return Problem(raw.number, reason, "warning" if raw.torn else "error")
 
 
-def _why(data: bytes, error: Exception) -> str:
+def _json_problem(data: bytes, error: Exception) -> str:
     """Say why a line is not JSON."""
     if not data.strip():
         return "the line is empty"

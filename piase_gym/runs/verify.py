@@ -136,7 +136,7 @@ class Verifier(Recorder):
             if None in self.records and event["step"] != self.step:
                 self.differ(number, event, None, "step", event["step"], self.step)
         else:
-            self.differ(number, event, None, "line", _of(event), MISSING)
+            self.differ(number, event, None, "line", _line_name(event), MISSING)
 
     def _compare(self, number: int, event: Event) -> None:
         """Compare the lines that follow from an input: its own, and those around it."""
@@ -195,7 +195,7 @@ class Verifier(Recorder):
             self._early.append((number, event))  # what they lead to shows which of them is wrong
             return
         if self._early:  # no line of a user's belongs among them
-            self.differ(number, event, None, "line", _of(event), "another line")
+            self.differ(number, event, None, "line", _line_name(event), "another line")
             return
         agent = None if event["agent_id"] == SYSTEM else event["agent_id"]
         given = data
@@ -315,7 +315,7 @@ class Verifier(Recorder):
                 self._match(place, own, wanted)
                 return
         named = _name(wanted.event_type, wanted.agent, wanted.data)
-        self.differ(number, event, None, "line", _of(event), named)
+        self.differ(number, event, None, "line", _line_name(event), named)
 
     def _lacks_line(self, number: int, event: Event) -> bool:
         """Return whether another line is expected in place of an input, and take note of it."""
@@ -329,7 +329,7 @@ class Verifier(Recorder):
         self._skip_over(None)
         if self._turns:
             wanted = f"the step of slot {self._turns[0]}"
-            self.differ(number, event, None, "line", _of(event), wanted)
+            self.differ(number, event, None, "line", _line_name(event), wanted)
         return bool(self._turns)
 
     def _skip_over(self, slot: int | None) -> None:
@@ -362,7 +362,7 @@ class Verifier(Recorder):
     def _unfounded(self) -> None:
         """Take note that an early line follows from nothing."""
         number, event = self._early[0]
-        self.differ(number, event, None, "line", _of(event), MISSING)
+        self.differ(number, event, None, "line", _line_name(event), MISSING)
 
     # -- inputs ---------------------------------------------------------------------------
 
@@ -510,7 +510,7 @@ class Verifier(Recorder):
         data = event["event_data"]
         record = self.records.get(data.get("slot"))
         if record is None:
-            self.differ(number, event, None, "line", _of(event), MISSING)
+            self.differ(number, event, None, "line", _line_name(event), MISSING)
             return
         if record.slot is not None:
             self.step = self._at[record.slot]
@@ -568,7 +568,7 @@ def _alike(event: Event, wanted: Line) -> bool:
     return bool(sum(parts) > 1 or parts[2])
 
 
-def _of(event: Event) -> str:
+def _line_name(event: Event) -> str:
     """Name a line."""
     return _name(event["event_type"], event["agent_id"], event["event_data"])
 

@@ -154,7 +154,7 @@ class RealTime(Clock):
         self._tick += 1
         self.now += self.step_ms
         told = f"no answer within {self.step_ms:.0f} ms"
-        return {n: self._next(n, InvalidAction(Outcome.TIMEOUT, told)) for n in seats}
+        return {n: self._next_answer(n, InvalidAction(Outcome.TIMEOUT, told)) for n in seats}
 
     def submit(self, number: int, answer: Any) -> None:
         """Let an answer wait for the end of the step."""
@@ -193,7 +193,7 @@ class RealTime(Clock):
                 self.submit(number, request.answer)
         return late
 
-    def _next(self, number: int, missing: InvalidAction) -> Any:
+    def _next_answer(self, number: int, missing: InvalidAction) -> Any:
         """Return an agent's answer to carry out now."""
         waiting = self._waiting.get(number)
         if not waiting:

@@ -299,14 +299,14 @@ def _by_agent(
     for name in given:
         if name not in names and name != "*":
             raise AgentError(f"there is no agent {name!r:.60}; agents are {', '.join(names)}")
-    found = {name: _one(name, given.get(name, given.get("*", RULES))) for name in names}
+    found = {name: _decider_of(name, given.get(name, given.get("*", RULES))) for name in names}
     known = [id(who) for who in found.values() if who is not None]
     if len({*known}) < len(known):
         raise ConfigError("one agent or decider cannot decide for several; name one for each")
     return found
 
 
-def _one(name: str, who: object) -> Agent | Decider | None:
+def _decider_of(name: str, who: object) -> Agent | Decider | None:
     """Return who decides for one agent."""
     if who == RULES:
         return None

@@ -189,7 +189,7 @@ class ModelServer:
         request: Request = json.loads(body) if body else {}
         self.requests.append(request)
         self.headers.append(headers)
-        said = self._said(request, headers)
+        said = self._answer_to(request, headers)
         if self._delay + said.delay:
             await asyncio.sleep(self._delay + said.delay)
         content = said.body(request, next(self._numbers))
@@ -197,7 +197,7 @@ class ModelServer:
         await _write(writer, content if said.drip else content[: said.cut], said.drip)
         return said.cut is None
 
-    def _said(self, request: Request, headers: Mapping[str, str]) -> Say:
+    def _answer_to(self, request: Request, headers: Mapping[str, str]) -> Say:
         """Return the answer to a request."""
         if self._key is not None and headers.get("authorization") != f"Bearer {self._key}":
             return Say("Incorrect API key provided.", status=401)
@@ -230,7 +230,7 @@ def _in_order(answers: Iterable[str | Say]) -> Callable[[Request], str | Say]:
     return lambda request: left.pop(0) if len(left) > 1 else left[0]
 
 
-def _parts(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _message_parts(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the parts of a message; plain text is one part."""
     content = message.get("content")
     return content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
@@ -238,7 +238,7 @@ def _parts(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _words(message: Mapping[str, Any]) -> str:
     """Return the text of a message, without its pictures."""
-    return "".join(str(part.get("text", "")) for part in _parts(message))
+    return "".join(str(part.get("text", "")) for part in _message_parts(message))
 
 
 def pictures_of(request: Request) -> list[NDArray[np.uint8]]:
@@ -248,7 +248,7 @@ def pictures_of(request: Request) -> list[NDArray[np.uint8]]:
         ValueError: If one of them is not a PNG, JPEG or WebP in a ``data:`` URL that says so.
     """
     found = []
-    parts = (part for message in request.get("messages", ()) for part in _parts(message))
+    parts = (part for message in request.get("messages", ()) for part in _message_parts(message))
     for part in (part for part in parts if part.get("type") == "image_url"):
         head, comma, body = str(part.get("image_url", {}).get("url")).partition(",")
         kind = re.fullmatch(r"data:image/(png|jpeg|webp);base64", head)

@@ -355,7 +355,7 @@ def test_syllabus_is_told_of_one_episode_of_each_environment_first() -> None:
     theirs = plan.ARMS["syllabus"].director(plan.TARGETS["text_quest"], 5)
     theirs.open(director.manager, director.avt, 0, [AGENT])
     told: list[tuple[int, int]] = []
-    theirs._tell = lambda agent, order, episode: told.append((order, episode.slot))
+    theirs._report_episode = lambda agent, order, episode: told.append((order, episode.slot))
     ends = [(slot, length) for length in (1, 2) for slot in range(63)] + [(63, 1), (0, 3)]
     for slot, length in ends:
         theirs.observe(AGENT, 1, Episode(AGENT, 0, slot, 0, 0, 0, 5, length, 1.0, "won"))

@@ -221,8 +221,8 @@ def test_changes_know_their_agents_and_steps() -> None:
     for wrong in (0, -1, "1", True):
         with pytest.raises(ConfigError, match=f"by steps after the cut, 1, 2, ..., not {wrong!r}"):
             branches._steps("a", {2: 0, wrong: 3})
-    assert branches._known("random") == "random"
-    assert branches._known("genius") == branches._known(None) == "recorded"
+    assert branches._named_policy("random") == "random"
+    assert branches._named_policy("genius") == branches._named_policy(None) == "recorded"
 
 
 def check(act: Any, step: int, **more: Any) -> None:

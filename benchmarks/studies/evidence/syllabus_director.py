@@ -52,7 +52,7 @@ class SyllabusLearningProgress(SamplingDirector):
         self._first: dict[str, dict[int, tuple[int, Episode]]] = {}
         self._later: dict[str, list[tuple[int, Episode]]] = {}
 
-    def _of(self, agent: str) -> Any:
+    def _curriculum_of(self, agent: str) -> Any:
         """Return Syllabus's curriculum for an agent."""
         if agent not in self._theirs:
             self._theirs[agent] = self._make(len(self.curriculum(agent).steps))
@@ -66,22 +66,22 @@ class SyllabusLearningProgress(SamplingDirector):
             first[episode.slot] = order, episode
             if len(first) == self._slots:
                 for told in (*first.values(), *later):
-                    self._tell(agent, *told)
+                    self._report_episode(agent, *told)
         elif len(first) < self._slots:
             later.append((order, episode))
         else:
-            self._tell(agent, order, episode)
+            self._report_episode(agent, order, episode)
 
-    def _tell(self, agent: str, order: int, episode: Episode) -> None:
+    def _report_episode(self, agent: str, order: int, episode: Episode) -> None:
         """Tell Syllabus of an episode."""
         place = [step.order for step in self.curriculum(agent).steps].index(order)
-        theirs, won = self._of(agent), float(episode.result == "won")
+        theirs, won = self._curriculum_of(agent), float(episode.result == "won")
         theirs.update_task_progress(place, won)
         theirs.update_on_episode(episode.total, episode.length, place, won)
 
     def weights(self, agent: str) -> Sequence[float]:
         """Return Syllabus's distribution over the steps; even until it has heard enough."""
-        theirs = self._of(agent)
+        theirs = self._curriculum_of(agent)
         if theirs.task_rates is None:
             return [1.0] * len(self.curriculum(agent).steps)
         found: list[float] = theirs._sample_distribution().tolist()

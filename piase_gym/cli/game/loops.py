@@ -57,7 +57,7 @@ class Loop:
         """Show the rules."""
         raise NotImplementedError
 
-    def _do(self, word: str) -> bool:
+    def _run_word(self, word: str) -> bool:
         """Do what a word of the game says; return False to quit."""
         if word == "help":
             self._help()
@@ -115,11 +115,11 @@ class KeyLoop(Loop):
         elif key == "t":
             self.screen.wide_text = not self.screen.wide_text
         elif key in GAME_KEYS:
-            return self._do(LINE_WORDS[key])
+            return self._run_word(LINE_WORDS[key])
         elif self.game.result is None:
             self._choose(key)
         elif key in ("enter", " "):
-            self._do("next")
+            self._run_word("next")
         return True
 
     def _help(self) -> None:
@@ -167,7 +167,7 @@ class KeyLoop(Loop):
         self.screen.typed = "" if told else None
         word = game_word(self.game, line) if told else ""
         if word:
-            return self._do(word)
+            return self._run_word(word)
         if told and line.lower() in MAP_WORDS:
             self.screen.wide_text = not self.screen.wide_text
         elif line:
@@ -233,7 +233,7 @@ class LineLoop(Loop):
         over = self.game.result is not None
         word = game_word(self.game, line) or ("next" if over and not line else "")
         if word:
-            return self._do(word)
+            return self._run_word(word)
         if over:
             self.console.print(Text("The level is over: next, restart or quit?", "yellow"))
         elif line:
@@ -373,17 +373,17 @@ class Terminal:
             A character, or a word: ``up``, ``down``, ``left``, ``right``, ``enter``, ``escape``,
             ``tab``, ``backspace``, ``clear``, ``suspend``; ``end`` is the end of input.
         """
-        if not self._pending and not self._more(seconds):
+        if not self._pending and not self._read_within(seconds):
             return None
         first = self._take(1)
         if first != "\x1b":
             return CONTROLS.get(first, first)
-        if not self._pending and not self._more(PATIENCE):
+        if not self._pending and not self._read_within(PATIENCE):
             return "escape"
         if self._pending[:1] not in ("[", "O"):
             return "escape"
         code = self._take(1)
-        while code[-1] in "[O;0123456789" and (self._pending or self._more(PATIENCE)):
+        while code[-1] in "[O;0123456789" and (self._pending or self._read_within(PATIENCE)):
             code += self._take(1)
         return ESCAPES.get(code, "")
 
@@ -392,7 +392,7 @@ class Terminal:
         taken, self._pending = self._pending[:count], self._pending[count:]
         return taken
 
-    def _more(self, seconds: float) -> bool:
+    def _read_within(self, seconds: float) -> bool:
         """Read what comes within some seconds, and return whether anything came."""
         ready, _, _ = select.select([self._file], [], [], seconds)
         if not ready:
