@@ -244,8 +244,8 @@ class TypeChecker:
         parts = [(part, self.kind(part)) for part in (node.left, node.right)]
         for part, kind in parts:
             if kind in ("boolean", "null", "list"):
-                told = f"{self._describe(part)} has no place in an order"
-                raise CurriculumError(f"{told}; compare it by == or !=")
+                message = f"{self._describe(part)} has no place in an order"
+                raise CurriculumError(f"{message}; compare it by == or !=")
         (left, one), (right, other) = parts
         self._alike(_SIGNS[node.type], left, one, right, other)
         return "boolean"

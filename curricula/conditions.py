@@ -148,8 +148,8 @@ class Condition:
             try:
                 kind = TypeChecker(symbols).kind(self._rule.statement.expression)
                 wrong = kind not in ("boolean", None)
-                told = f"the condition is a {kind}, neither true nor false; {ALLOWED}"
-                self._kinds[kinds] = told if wrong else None
+                text = f"the condition is a {kind}, neither true nor false; {ALLOWED}"
+                self._kinds[kinds] = text if wrong else None
             except CurriculumError as error:
                 self._kinds[kinds] = str(error)
         return self._kinds[kinds]
@@ -198,5 +198,5 @@ def _compile(words: list[Token], names: tuple[str, ...]) -> Any:
     except (rule_engine.EngineError, ArithmeticError) as error:
         if any(one.text == "in" and two.text != "[" for one, two in itertools.pairwise(words)):
             raise CurriculumError(LIST_WANTED) from None
-        told = str(getattr(error, "message", error))
-        raise CurriculumError(f"the condition cannot be calculated: {told}") from None
+        message = str(getattr(error, "message", error))
+        raise CurriculumError(f"the condition cannot be calculated: {message}") from None

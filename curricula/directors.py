@@ -508,8 +508,8 @@ def check_share(name: str, value: Any, above: bool = False) -> float:
         ConfigError: If it is not.
     """
     if not is_number(value) or not 0.0 <= value <= 1.0 or (above and value == 0.0):
-        told = "above 0 and at most 1" if above else "from 0 to 1"
-        raise ConfigError(f"{name} is a number {told}, not {value!r:.80}")
+        message = "above 0 and at most 1" if above else "from 0 to 1"
+        raise ConfigError(f"{name} is a number {message}, not {value!r:.80}")
     return float(value)
 
 

@@ -238,8 +238,8 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
         except ValueError as error:
             cut_off = isinstance(error, orjson.JSONDecodeError)
             if number < len(lines) or not cut_off:
-                told = "" if cut_off else f": {error}"
-                raise ProgressError(f"{path}: line {number} is damaged{told}") from None
+                message = "" if cut_off else f": {error}"
+                raise ProgressError(f"{path}: line {number} is damaged{message}") from None
         else:
             yield row
 
@@ -322,8 +322,8 @@ def explain(path: LearningPath) -> Iterator[str]:
         yield from describe_open(path)
         return
     last = path.moves[-1]
-    told = f"{_count(len(path.moves), 'decision')}; the curriculum {describe_outcome(path.outcome)}"
-    yield f"{head}: {told}."
+    text = f"{_count(len(path.moves), 'decision')}; the curriculum {describe_outcome(path.outcome)}"
+    yield f"{head}: {text}."
     for move in path.moves:
         yield from _decision_lines(path, move)
     if path.under_way is None and path.outcome == "running":
@@ -335,12 +335,12 @@ def describe_open(path: LearningPath) -> Iterator[str]:
     """Yield lines about what no decision is based on: the attempt under way, uncounted episodes."""
     now = path.under_way
     if now is not None:
-        told = f"Now in {_label(path, now.step)}, attempt {now.attempt}"
+        text = f"Now in {_label(path, now.step)}, attempt {now.attempt}"
         if now.ended is not None and now.wanted is not None:
-            told += f": {now.ended} of {_count(now.wanted, 'episode')} ended"
+            text += f": {now.ended} of {_count(now.wanted, 'episode')} ended"
             if now.begun is not None and now.begun > now.ended:
-                told += f", {now.begun - now.ended} in play"
-        yield f"{told}."
+                text += f", {now.begun - now.ended} in play"
+        yield f"{text}."
     if path.uncounted:
         which = "counted for no attempt: others had begun before and filled it"
         yield f"{_count(path.uncounted, 'more episode')} {which}."

@@ -137,18 +137,18 @@ def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
         yield "note", (), "its rules tell too many cases apart, so dead rules were not looked for"
         return
     if step.completion_criteria and COMPLETE not in found.all:
-        told = "its criteria can never hold together, so it is never complete"
-        yield "warning", ("completion_criteria",), told
+        text = "its criteria can never hold together, so it is never complete"
+        yield "warning", ("completion_criteria",), text
     for number in range(len(step.rules)):
         if number in found.all:
             continue
         if number not in found.alone:
-            told = "its condition can never hold"
+            text = "its condition can never hold"
         elif 0 not in analyse(step.alone(number)).all:  # the step is complete where it holds
-            told = "it holds only where the step is complete, and then it is not asked"
+            text = "it holds only where the step is complete, and then it is not asked"
         else:
-            told = "it never decides: where it holds, a rule before it does, or the step is over"
-        yield "warning", ("adaptation_rules", number), told
+            text = "it never decides: where it holds, a rule before it does, or the step is over"
+        yield "warning", ("adaptation_rules", number), text
 
 
 # -- ways -----------------------------------------------------------------------------------------
@@ -216,8 +216,8 @@ def _exits(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
         if isinstance(n, int)
     ]
     if stays and not any(leaves):
-        told = "an agent that never completes it stays in it; patience or a rule would end that"
-        yield "note", (), told
+        text = "an agent that never completes it stays in it; patience or a rule would end that"
+        yield "note", (), text
 
 
 # -- the rest -------------------------------------------------------------------------------------
@@ -230,8 +230,8 @@ def _hints(step: CurriculumStep) -> Iterator[_Found]:
         if key not in given:
             yield "warning", ("hints", key), f"no rule gives the hint {key!r}"
         if len(hint.message) > MAX_HINT:
-            told = f"the hint {key!r} has {len(hint.message)} characters; agents see {MAX_HINT}"
-            yield "warning", ("hints", key), told
+            text = f"the hint {key!r} has {len(hint.message)} characters; agents see {MAX_HINT}"
+            yield "warning", ("hints", key), text
 
 
 def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
@@ -240,28 +240,28 @@ def _metrics(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Itera
     for need in step.needs:
         name = need.metric
         if name.startswith(REACHED) and name != own and need.window is None:
-            told = f"{name} is always false here: it is true only in attempts at that step"
-            yield "warning", (), f"{told}; this step has {own}"
+            text = f"{name} is always false here: it is true only in attempts at that step"
+            yield "warning", (), f"{text}; this step has {own}"
         if name == "hints_used" and not step.hints and need.window is None:
             yield "warning", (), "hints_used is always 0 here, for the step has no hints"
         if name in curriculum.metrics and curriculum.metrics[name].metric is None:
-            told = f"{name} is a metric of your own, which whoever runs the curriculum must define"
-            yield "note", (), told
+            text = f"{name} is a metric of your own, which whoever runs the curriculum must define"
+            yield "note", (), text
     for number, rule in enumerate(step.rules):
         unsure = [n for n in rule.condition.names if step.need(n).metric == "steps_to_goal"]
         has_or = any(word.text in ("or", "||") for word in tokenize(rule.condition.text))
         if unsure and len(rule.condition.names) > 1 and has_or:
-            told = f"{unsure[0]} has no value before the goal is reached, and then the whole "
-            told += "condition is false; give each side of 'or' a rule of its own"
-            yield "warning", ("adaptation_rules", number), told
+            text = f"{unsure[0]} has no value before the goal is reached, and then the whole "
+            text += "condition is false; give each side of 'or' a rule of its own"
+            yield "warning", ("adaptation_rules", number), text
 
 
 def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
     """Yield names that read like another step's order, because branches try orders first."""
     other = curriculum.find_step(int(step.name)) if step.name.isdecimal() else None
     if other is not None and other is not step:
-        told = f"BRANCH_TO_{step.name} leads to {other.label}, for orders come before names"
-        yield "warning", ("name",), told
+        text = f"BRANCH_TO_{step.name} leads to {other.label}, for orders come before names"
+        yield "warning", ("name",), text
 
 
 def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
@@ -270,15 +270,15 @@ def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterat
     if wanted is None:
         return
     if wanted not in {other.developmental_stage_reached for other in curriculum.steps}:
-        told = f"no step leads to the stage {wanted!r}, so only agents that bring it take this step"
-        yield "warning", ("developmental_stage_prerequisite",), told
+        text = f"no step leads to the stage {wanted!r}, so only agents that bring it take this step"
+        yield "warning", ("developmental_stage_prerequisite",), text
 
 
 def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:
     """Yield what the world does not know of steps and agents, and what its envelope lacks."""
     if world is None and curriculum.world is None:
-        told = "no world is named, so what the steps set was not checked; give one"
-        yield "note", (), told
+        text = "no world is named, so what the steps set was not checked; give one"
+        yield "note", (), text
         return
     try:
         base = curriculum.base(world)
@@ -291,17 +291,17 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
         return
     larger = type(given)(**wanted)
     if given.excess(larger):
-        told = f"the steps need more than the world at its start: {', '.join(given.excess(larger))}"
-        yield "note", (), f"{told}; make it with envelope={wanted}"
+        text = f"the steps need more than the world at its start: {', '.join(given.excess(larger))}"
+        yield "note", (), f"{text}; make it with envelope={wanted}"
     named: dict[Key, str | None] = {("agent",): curriculum.agent, ("lead",): curriculum.lead}
     named |= {("partners", name): name for name in curriculum.partners}
     agents = base.names(larger.agents)
     for path, name in named.items():
         if name is not None and name not in agents:
-            told = f"{path[0]}: the world has no agent {name!r} in any step"
-            yield "warning", path, f"{told}; agents are {', '.join(agents)}"
+            text = f"{path[0]}: the world has no agent {name!r} in any step"
+            yield "warning", path, f"{text}; agents are {', '.join(agents)}"
     for step, config in curriculum.configs(world):
         counts = any(need.metric == "messages_sent" for need in step.needs)
         if counts and not getattr(config, "speech", not hasattr(config, "symbols")):
-            told = "messages_sent is always 0 here: it counts words, and the config has no speech"
-            yield from _named(step, [("warning", (), told)])
+            text = "messages_sent is always 0 here: it counts words, and the config has no speech"
+            yield from _named(step, [("warning", (), text)])

@@ -132,6 +132,6 @@ def _director_of(curricula: Mapping[str, DevelopmentalCurriculum]) -> Any:
     """
     named = [curriculum.director for curriculum in curricula.values()]
     if any(other != named[0] for other in named):
-        told = ", ".join(f"{agent}: {c.director!r:.80}" for agent, c in curricula.items())
-        raise ConfigError(f"all agents have one director, and the curricula name others: {told}")
+        message = ", ".join(f"{agent}: {c.director!r:.80}" for agent, c in curricula.items())
+        raise ConfigError(f"all agents have one director, and the curricula name others: {message}")
     return named[0]

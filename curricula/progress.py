@@ -176,11 +176,11 @@ class AgentProgress:
                     self._check_steps(curriculum)
                     return
                 changed = "scenarios"
-            told = f"{what} as it was before its {changed} were changed"
+            message = f"{what} as it was before its {changed} were changed"
         else:
-            told = f"{what}, and the curriculum is {theirs[0]!r} version {theirs[1]}"
+            message = f"{what}, and the curriculum is {theirs[0]!r} version {theirs[1]}"
         raise ProgressError(
-            f"the progress of {self.agent_id} is in {told}; go on with the curriculum that it "
+            f"the progress of {self.agent_id} is in {message}; go on with the curriculum that it "
             "began with, or begin anew with another progress file"
         )
 

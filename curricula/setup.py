@@ -195,13 +195,13 @@ class ScenarioSetupModule:
             return one if one.agent == self.lead else other
         if name == LENGTH:
             return max(one, other, key=lambda override: override.value)
-        told = " and ".join(
+        message = " and ".join(
             f"{self.curricula[o.agent].source}: {o.step.label} sets {name}={o.value!r:.60} "
             f"for {o.agent}"
             for o in (one, other)
         )
         raise CurriculumError(
-            f"{told}; agents share this field: set the same value, or name a 'lead' in a "
+            f"{message}; agents share this field: set the same value, or name a 'lead' in a "
             "curriculum, whose steps then decide"
         )
 
@@ -222,13 +222,13 @@ class ScenarioSetupModule:
             except CurriculumError:
                 raise
             except ConfigError as error:
-                told = " and ".join(
+                message = " and ".join(
                     f"{self.curricula[agent].source}: {self.curricula[agent].step(order).label}"
                     for agent, order in orders.items()
                 )
                 if not isinstance(error, EnvelopeError):
-                    raise CurriculumError(f"{told}: {error}") from None
-                too_small.append(EnvelopeError(f"{told}: {error}"))
+                    raise CurriculumError(f"{message}: {error}") from None
+                too_small.append(EnvelopeError(f"{message}: {error}"))
         if too_small:
             raise self._too_small(too_small[0])
 
@@ -293,8 +293,8 @@ def with_settings(
 
 def describe_settings(step: CurriculumStep, drawn: Fields, error: ConfigError) -> str:
     """Return the message of settings that do not suit a step."""
-    told = ", ".join(f"{name}={value!r}" for name, value in drawn.items())
-    return f"the director may draw {told} at {step.label}: {error}"
+    text = ", ".join(f"{name}={value!r}" for name, value in drawn.items())
+    return f"the director may draw {text} at {step.label}: {error}"
 
 
 def union_envelope(curricula: Any, config: Any, director: Director | None = None) -> dict[str, int]:
@@ -367,8 +367,8 @@ def _lead(curricula: Mapping[str, DevelopmentalCurriculum]) -> str | None:
     """
     named = {c.lead: c for c in curricula.values() if c.lead is not None}
     if len(named) > 1:
-        told = " and ".join(f"{c.source} names {lead}" for lead, c in named.items())
-        raise CurriculumError(f"there can be one lead: {told}")
+        message = " and ".join(f"{c.source} names {lead}" for lead, c in named.items())
+        raise CurriculumError(f"there can be one lead: {message}")
     for lead, curriculum in named.items():
         if lead not in curricula:
             known = ", ".join(curricula)

@@ -136,8 +136,10 @@ class ProgressStore:
             try:
                 found[agent] = AgentProgress.from_json(entry)
                 if found[agent].agent_id != agent:
-                    told = f"this progress is damaged: it is that of {found[agent].agent_id!r:.80}"
-                    raise ProgressError(told)
+                    message = (
+                        f"this progress is damaged: it is that of {found[agent].agent_id!r:.80}"
+                    )
+                    raise ProgressError(message)
             except ProgressError as error:
                 raise ProgressError(f"{self.path}: {agent}: {error}") from None
         return found

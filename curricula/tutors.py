@@ -122,8 +122,8 @@ class ScriptedTutor:
         """Keep the script."""
         for key in choices or ():
             if not (isinstance(key, tuple) and [type(part) for part in key] == [int, int]):
-                told = "a choice is for the order of a step and the number of an attempt"
-                raise ConfigError(f"{told}, such as (1, 2), not for {key!r:.60}")
+                message = "a choice is for the order of a step and the number of an attempt"
+                raise ConfigError(f"{message}, such as (1, 2), not for {key!r:.60}")
         self.choices, self.words = dict(choices or {}), dict(words or {})
         self.nudges = tuple(nudges)
 
@@ -173,8 +173,8 @@ def ask_tutor(
     allowed = tuple(dict.fromkeys([*named, "REPEAT_STEP", curriculum.on_no_rule]))
     choice = tutor.choose(DecisionContext(decision.agent, step, decision, allowed))
     if choice is not None and choice not in allowed:
-        told = f"a tutor chose {choice!r:.80} for {decision.agent} after {step.label}"
-        raise ConfigError(f"{told}; {suggest(choice, allowed)}")
+        message = f"a tutor chose {choice!r:.80} for {decision.agent} after {step.label}"
+        raise ConfigError(f"{message}; {suggest(choice, allowed)}")
     if choice in (None, decision.decision):
         return decision, "curriculum"
     names = {other.order: other.name for other in curriculum.steps}

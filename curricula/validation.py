@@ -48,8 +48,8 @@ def raise_problems(problems: Iterable[Problem]) -> None:
     """Raise an error that a pydantic validator may raise, if there is any problem."""
     found = list(islice(problems, MOST_PROBLEMS))
     if found:
-        told = "\n".join(problem.message for problem in found)
-        context = {"told": told, "problems": found}
+        text = "\n".join(problem.message for problem in found)
+        context = {"told": text, "problems": found}
         raise PydanticCustomError("curriculum", "{told}", context)
 
 
@@ -179,19 +179,19 @@ def step_problems(step: CurriculumStep) -> Iterator[Problem]:
     """Yield what is wrong with a step by itself."""
     yield from _rule_problems(step, None, None)
     if step.max_interactions is not None and "max_steps" in step.environment_config_overrides:
-        told = "max_interactions means the world's max_steps; give one of them"
-        yield Problem(("max_interactions",), f"{step.label}: {told}")
+        message = "max_interactions means the world's max_steps; give one of them"
+        yield Problem(("max_interactions",), f"{step.label}: {message}")
     for name in FIXED:
         if name in step.environment_config_overrides:
-            told = f"{name!r} fixes the spaces of the environment, which a step cannot change"
-            yield Problem(("environment_config_overrides", name), f"{step.label}: {told}")
+            message = f"{name!r} fixes the spaces of the environment, which a step cannot change"
+            yield Problem(("environment_config_overrides", name), f"{step.label}: {message}")
     motivation = step.agent_config_overrides.get("motivation")
     details = motivation.get("current_goal_details") if isinstance(motivation, Mapping) else None
     if isinstance(details, Mapping) and "target_coords" in details and step.target_coords is None:
         path = ("agent_config_overrides", "motivation", "current_goal_details", "target_coords")
         given = f"{details['target_coords']!r:.60}"
-        told = f"target_coords are two or three numbers or the name of a place, not {given}"
-        yield Problem(path, f"{step.label}: {told}")
+        message = f"target_coords are two or three numbers or the name of a place, not {given}"
+        yield Problem(path, f"{step.label}: {message}")
 
 
 # -- the whole ------------------------------------------------------------------------------------
@@ -244,18 +244,18 @@ def _partner_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
 
     for agent, policy in curriculum.partners.items():
         if agent == curriculum.agent:
-            told = f"partners: {agent} is the agent that the curriculum is for"
-            yield Problem(("partners", agent), told)
+            message = f"partners: {agent} is the agent that the curriculum is for"
+            yield Problem(("partners", agent), message)
         try:
             check_policy(policy)
         except PiaseError as error:
             yield Problem(("partners", agent), f"partners: {agent}: {error.args[0]}")
         if why := why_untrusted(policy):
-            told = (
+            message = (
                 f"partners: {agent}: a curriculum cannot make us {why}; "
                 f"name it yourself, as the environment's partners={{{agent!r}: {policy!r}}}"
             )
-            yield Problem(("partners", agent), told)
+            yield Problem(("partners", agent), message)
 
 
 def _duplicate_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem]:
@@ -265,8 +265,8 @@ def _duplicate_problems(curriculum: DevelopmentalCurriculum) -> Iterator[Problem
         for step in sorted(curriculum.steps, key=lambda step: step.index):
             value = getattr(step, field)
             if value in seen:
-                told = f"the {field} {value!r} is taken by {seen[value].label} already"
-                yield Problem(("steps", step.index, field), f"{step.label}: {told}")
+                message = f"the {field} {value!r} is taken by {seen[value].label} already"
+                yield Problem(("steps", step.index, field), f"{step.label}: {message}")
             seen.setdefault(value, step)
 
 
@@ -392,18 +392,18 @@ def _metric_problems(curriculum: DevelopmentalCurriculum, kinds: MetricTypes) ->
         if not _NAME.fullmatch(name) or name == ATTEMPTS:
             yield Problem(path, f"{label}: a name has letters, digits and _, and is not {ATTEMPTS}")
         elif meant is None and definition.type is None:
-            told = "give 'metric', or the 'type' of a metric of your own: number or boolean"
-            yield Problem(path, f"{label}: {told}")
+            message = "give 'metric', or the 'type' of a metric of your own: number or boolean"
+            yield Problem(path, f"{label}: {message}")
         elif meant is None and name in known:
-            told = "every world has this metric, with its own type; give it another name"
+            message = "every world has this metric, with its own type; give it another name"
             if name not in METRICS or definition.type != kinds[name]:
-                yield Problem(path, f"{label}: {told}")
+                yield Problem(path, f"{label}: {message}")
         elif meant is not None and meant not in known and definition.type is None:
-            told = f"unknown metric {meant!r:.80}; {suggest(meant, known)}"
-            yield Problem((*path, "metric"), f"{label}: {told}")
+            message = f"unknown metric {meant!r:.80}; {suggest(meant, known)}"
+            yield Problem((*path, "metric"), f"{label}: {message}")
         elif meant is not None and name in METRICS and meant != name:
-            told = f"{name!r} is a metric of every world and cannot stand for {meant!r}"
-            yield Problem(path, f"{label}: {told}")
+            message = f"{name!r} is a metric of every world and cannot stand for {meant!r}"
+            yield Problem(path, f"{label}: {message}")
 
 
 def _criterion_problem(criterion: Criterion, kinds: MetricTypes) -> str | None:

@@ -148,8 +148,8 @@ def find(kind: str, name: str | T, wanted: type[T]) -> T:
     article = "an" if wanted.__name__[0] in "AEIOU" else "a"
 
     def wrong(made: object) -> str | None:
-        told = f"it offers a {type(made).__name__}, not {article} {wanted.__name__}"
-        return None if isinstance(made, wanted) else told
+        text = f"it offers a {type(made).__name__}, not {article} {wanted.__name__}"
+        return None if isinstance(made, wanted) else text
 
     found: T = load(kind, str(name), wrong)
     return found
@@ -157,8 +157,8 @@ def find(kind: str, name: str | T, wanted: type[T]) -> T:
 
 def _import_problem(error: BaseException) -> str:
     """Say in one line why something cannot be imported."""
-    told = " ".join(str(error).split())
-    return f"it cannot be loaded ({type(error).__name__}: {told:.200})"
+    text = " ".join(str(error).split())
+    return f"it cannot be loaded ({type(error).__name__}: {text:.200})"
 
 
 # -- worlds and tasks ---------------------------------------------------------------------

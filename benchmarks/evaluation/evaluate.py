@@ -232,8 +232,8 @@ def why_fixed(setting: Setting) -> str | None:
     """
     count = stored_count(setting.task, setting.config_hash)
     fixed = is_fixed_config(*world_of(setting)) if count is None else count.fixed
-    told = f"fewer than {FEW}" if count is None else str(count)
-    return f"it has {told} levels: too few to keep some from training" if fixed else None
+    text = f"fewer than {FEW}" if count is None else str(count)
+    return f"it has {text} levels: too few to keep some from training" if fixed else None
 
 
 class Journal:

@@ -316,5 +316,5 @@ def check_fit(agent: Agent, world: World[Any, Any]) -> None:
         wanted = getattr(agent, f"{kind}_space", None)
         if wanted is not None and wanted not in here:
             shown = " and ".join(map(str, here))
-            told = f"the model was made for {kind}s {wanted}"
-            raise PolicyError(f"{told}; {world.name} has {shown}")
+            message = f"the model was made for {kind}s {wanted}"
+            raise PolicyError(f"{message}; {world.name} has {shown}")

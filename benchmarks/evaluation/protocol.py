@@ -143,16 +143,16 @@ class EpisodeRecord:
         Raises:
             ProtocolError: If it is not an episode.
         """
-        told = f"this is not an episode of protocol {PROTOCOL}: {data!r:.80}"
+        message = f"this is not an episode of protocol {PROTOCOL}: {data!r:.80}"
         names = {item.name for item in fields(cls)}
         if not isinstance(data, Mapping) or set(data) != names:
-            raise ProtocolError(told)
+            raise ProtocolError(message)
         try:
             record = _reader().validate_json(orjson.dumps(data), strict=True)
         except (TypeError, ValueError):
-            raise ProtocolError(told) from None
+            raise ProtocolError(message) from None
         if (record.value is None) != (record.fault is not None):
-            raise ProtocolError(told)
+            raise ProtocolError(message)
         return record
 
 

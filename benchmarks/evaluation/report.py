@@ -389,8 +389,8 @@ def throughput_parts(data: Any, out: Path) -> list[Section]:
     parts.append(Section("The same task", (peers["title"] + ".",), head, lines))
     for name, scan in data["scaling"].items():
         axis, points = scan["axis"], scan["points"]
-        told = f"CPU time of an agent-step by {axis}; both axes are logarithmic."
-        picture = (plots.plot_scaling(points, axis, out / "plots" / f"{name}.png"), told)
+        text = f"CPU time of an agent-step by {axis}; both axes are logarithmic."
+        picture = (plots.plot_scaling(points, axis, out / "plots" / f"{name}.png"), text)
         lines = [(str(point[axis]), f"{point['rate']:,.0f}") for point in points]
         parts.append(Section(scan["title"], (), (axis, rate), lines, (picture,)))
     return parts

@@ -70,13 +70,13 @@ class Anchors(NamedTuple):
 
 def _values(values: ArrayLike, what: str = "values") -> NDArray[np.float64]:
     """Return values as a flat array, or raise `ConfigError` if there are none."""
-    told = f"{what} must be finite numbers, at least one"
+    message = f"{what} must be finite numbers, at least one"
     try:
         array = np.asarray(values, np.float64).ravel()
     except (TypeError, ValueError):
-        raise ConfigError(told) from None
+        raise ConfigError(message) from None
     if array.size == 0 or not np.isfinite(array).all():
-        raise ConfigError(told)
+        raise ConfigError(message)
     return array
 
 

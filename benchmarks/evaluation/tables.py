@@ -156,8 +156,8 @@ def reference_table(found: References) -> str:
         if made := part.get("training"):
             budgets.setdefault(made["algo"], set()).add(made["steps"])
     for algo, steps in sorted(budgets.items()):
-        told = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
-        words += f" PPO by `{algo}`: one model a task, with a budget of {told} agent steps."
+        text = " to ".join(f"{count:,}" for count in sorted({min(steps), max(steps)}))
+        words += f" PPO by `{algo}`: one model a task, with a budget of {text} agent steps."
     declared = rows_by_label()
     rows = [_reference_row(label, entry, declared.get(label)) for label, entry in entries.items()]
     return f"{words}\n\n{markdown(head, rows)}"

@@ -266,8 +266,8 @@ def learners_table() -> str:
     parts = [table, words]
     settings = shipped().get("settings", {})
     if left := Counter(_world_of(label) for label in settings if label not in known):
-        told = ", ".join(f"{world} {count}" for world, count in sorted(left.items()))
-        parts += ["", f"Left out are the settings of the suites without a stored training: {told}."]
+        text = ", ".join(f"{world} {count}" for world, count in sorted(left.items()))
+        parts += ["", f"Left out are the settings of the suites without a stored training: {text}."]
     return "\n".join(parts) + "\n"
 
 

@@ -214,12 +214,12 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     rates += [
         (names[who], f"{rate:.0f}", f"{cpu:.2f}") for who, (rate, cpu) in found["rates"].items()
     ]
-    told = (
+    text = (
         f"The ratio of the rates is {found['ratio']:.2f} with openai {found['openai']}; "
         f"the server answers after {1000 * DELAY:.0f} ms, so {EPISODES / DELAY:.0f} a second is "
         "the most that there can be."
     )
     return {
         "cost": Section([Table(costs)]),
-        "rate": Section([Table(rates)], [told, about(found)]),
+        "rate": Section([Table(rates)], [text, about(found)]),
     }

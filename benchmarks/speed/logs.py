@@ -165,7 +165,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         share = f"{row['added'] / row['bare']:.2f}"
         columns.append((f"{row['slots']:,}", *cells, share, f"{row['bytes']:.2f}"))
     replay, reading, live = found["replay"], found["reading"], found["live"]
-    told = (
+    text = (
         f"`runs.Metrics` over a live environment adds {live['added']:.2f} µs a step. A replay runs "
         f"at {replay['bare'] / replay['us']:.2f} of the speed of stepping. `runs.stats` counts "
         f"{reading['events']:,} events ({reading['bytes'] / 1e9:.2f} GB) in "
@@ -174,7 +174,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     )
     tables = {"levels": levels, "batches": batches, "columns": columns}
     shown = {name: Section([Table(lines)]) for name, lines in tables.items()}
-    return {**shown, "others": Section(words=[told, about(found)])}
+    return {**shown, "others": Section(words=[text, about(found)])}
 
 
 OPTIONS = {"events": "lines of the large log", "rounds": "of bursts"}

@@ -81,9 +81,9 @@ def world_rows(world: str) -> list[Row]:
     actions = "discrete" if powers.discrete else "continuous"
     for view in ("vector", "both"):
         env = piase_gym.parallel_env(world, view=view, actions=actions)
-        told = ", every text read" if view == "both" else ""
+        text = ", every text read" if view == "both" else ""
         run = parallel_steps(env, read=view == "both")
-        label = f"{world} parallel_env, view={view}{told}"
+        label = f"{world} parallel_env, view={view}{text}"
         rows.append(Row(label, len(env.possible_agents), run))
     if powers.batched:
         rows.append(task_row(f"{world} batch_env, 1024 environments", world, 1024))

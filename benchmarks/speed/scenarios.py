@@ -70,8 +70,8 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     for name, sizes in found["scenarios"].items():
         rates = (sizes[str(envs)] for envs in BATCHES)
         lines.append((f"`{name}`", *(f"{r['with'] / r['without']:.2f}" for r in rates)))
-    told = (
+    text = (
         "Steps of a batch with the scenario's script, as a share of those of the same config "
         "without it; random actions, medians of alternating rounds."
     )
-    return {"batches": Section([Table(lines)], [told, about(found)])}
+    return {"batches": Section([Table(lines)], [text, about(found)])}

@@ -87,9 +87,9 @@ def described(measure: Callable[Options, dict[str, Any]]) -> Callable[Options, d
 def about(found: Mapping[str, Any]) -> str:
     """Say where and with what was measured."""
     names = ("piase_gym", "python", "numpy", "numba")
-    told = ", ".join(f"{name} {found['versions'][name]}" for name in names)
+    text = ", ".join(f"{name} {found['versions'][name]}" for name in names)
     busy = " and ".join(f"{load:.1f}" for load in found["load"])
     return (
-        f"Measured on {found['machine']}, with {told}; the load of the machine was {busy} at the "
+        f"Measured on {found['machine']}, with {text}; the load of the machine was {busy} at the "
         "start and at the end."
     )

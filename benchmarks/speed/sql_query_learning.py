@@ -71,10 +71,10 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     seconds = sum(run["cpu_seconds"] for run in runs) / len(runs)
     won = ", ".join(str(run["won"].count("1")) for run in runs)
     share, low, high = share_interval([[float(sign) for sign in run["won"]] for run in runs])
-    told = (
+    text = (
         f"PPO with masks, {runs[0]['steps']:,} steps in {seconds:.0f} CPU-seconds: of {count} "
         f"questions that training never met it answers {won} (seeds of the training; "
         f"{100 * share:.0f} %, 95 % interval {100 * low:.0f} to {100 * high:.0f}), where random "
         f"play answers {found['random']}."
     )
-    return {"learning": Section([], [told, about(found)])}
+    return {"learning": Section([], [text, about(found)])}

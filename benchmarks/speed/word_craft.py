@@ -243,7 +243,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         played.append((f"`piase/WordCraft-{task}-v2`", *shares))
     learned = found["learning"]
     mean, reach = _interval(learned["won"])
-    told = (
+    text = (
         f"PPO, {learned['steps']:,} steps in {learned['cpu_seconds']:.0f} CPU-seconds: it wins "
         f"{100 * mean:.0f} % (± {100 * reach:.0f}, the 95 % interval over {len(learned['won'])} "
         f"seeds) of {EPISODES} episodes with the {learned['held_out']} tasks that were held out, "
@@ -260,7 +260,7 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         books.append((name, *sizes, *times))
     return {
         "players": Section([Table(played)], [f"{EPISODES} episodes each."]),
-        "learning": Section([], [told]),
+        "learning": Section([], [text]),
         "speed": Section([Table(speeds), Table(books)], [TOLD_OF_RESETS, about(found)]),
     }
 

@@ -42,10 +42,10 @@ def section(lines: Sequence[Mapping[str, Any]], shown: Sequence[int]) -> str:
     first = names[shown[0]]
     done = sum(line["steps"][shown[0] - 1]["completed_at"] is not None for line in lines)
     most = max(line["env_steps"] for line in lines)
-    told = f"{first} was completed in {done} of {len(lines)} trainings"
+    text = f"{first} was completed in {done} of {len(lines)} trainings"
     episodes = lines[0]["steps"][0]["tested"]["episodes"]
     cost = f"of at most {most:,} environment steps; {episodes} test episodes for each share"
-    return f"{markdown(head, rows)}\n{told} {cost}.\n"
+    return f"{markdown(head, rows)}\n{text} {cost}.\n"
 
 
 def stored_sections() -> dict[str, str]:

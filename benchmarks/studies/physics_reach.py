@@ -87,12 +87,12 @@ def stored_sections() -> dict[str, str]:
     """Return what docs/speed.md shows, from the stored result."""
     reach = json.loads(FILE.read_text("utf-8"))
     won = wilson(reach["won"], reach["episodes"])
-    told = (
+    text = (
         f"after {reach['steps']:,} steps it won {reach['won']} of {reach['episodes']} episodes "
         f"on dev seeds, {won.estimate:.1%} ({won.low:.1%} to {won.high:.1%}, 95 % interval); it "
         f"took {reach['cpu_seconds']:.0f} CPU-seconds, seed {reach['seed']}.\n"
     )
-    return {"physics_reach": told}
+    return {"physics_reach": text}
 
 
 def main() -> None:

@@ -201,8 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     found, order = stored(options.out), list(product(range(options.seeds), learners()))
     if left := LEARNERS.keys() - learners():
-        told = f"left out: {', '.join(sorted(left))}; {CHECKOUT} names no checkout"
-        Console().print(told, soft_wrap=True)
+        text = f"left out: {', '.join(sorted(left))}; {CHECKOUT} names no checkout"
+        Console().print(text, soft_wrap=True)
     done = {(run["seed"], run["learner"]) for run in found["runs"]}
     todo, errors = [(name, seed) for seed, name in order if (seed, name) not in done], []
     with report_errors(parser):

@@ -131,8 +131,8 @@ def print_sum(reports: Iterable[Report], skipped: int) -> None:
         if failed:
             why.insert(0, f"{failed} failed")
         style = STYLES["failed" if failed else "passed" if passed else "skipped"]
-        told = f"; {'; '.join(why)}" if why else ""
-        print_check(rows[0], f"{len(passed)} of {len(rows)} ids", style, told)
+        text = f"; {'; '.join(why)}" if why else ""
+        print_check(rows[0], f"{len(passed)} of {len(rows)} ids", style, text)
     wrong = sum(not report.ok for report in every)
-    told = f"; {skipped} skipped" if skipped else ""
-    console.print(f"{len(every) - wrong} of {len(every)} ids keep the contract{told}")
+    text = f"; {skipped} skipped" if skipped else ""
+    console.print(f"{len(every) - wrong} of {len(every)} ids keep the contract{text}")

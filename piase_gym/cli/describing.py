@@ -197,8 +197,8 @@ def _array_words(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> s
     words = f"list of {inner}s" if inner.isalpha() else f"list of {inner}"
     least, most = schema.get("minItems"), schema.get("maxItems")
     bounds = (("at least", least), ("at most", most))
-    told = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
-    return f"{words}, {told}" if told else words
+    text = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
+    return f"{words}, {text}" if text else words
 
 
 def _range_words(schema: Mapping[str, Any]) -> str:

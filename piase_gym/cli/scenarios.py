@@ -197,9 +197,9 @@ def _warn_of_failures(sound: list[LLMAgent]) -> None:
         if failure is None:
             continue
         sound.remove(model)
-        told = f" {model.get_id()}, {model.policy}: {failure.message}"
+        text = f" {model.get_id()}, {model.policy}: {failure.message}"
         after = "; the run goes on, and Ctrl-C ends it"
-        errors.print(Text.assemble(("warning:", "yellow"), told, after), soft_wrap=True)
+        errors.print(Text.assemble(("warning:", "yellow"), text, after), soft_wrap=True)
 
 
 def _progress(found: list[Summary], episodes: int) -> str:
@@ -224,8 +224,8 @@ def _print_sum(found: list[Summary], before: str) -> None:
         returns = [summary.returns[name] for summary in found]
         won = sum(summary.results.get(name) == "won" for summary in found)
         mean = sum_in_order(returns) / count
-        told = f"mean return {mean:g} ({min(returns):g} to {max(returns):g})"
-        say(f"  {name}: won {won}, {told}")
+        text = f"mean return {mean:g} ({min(returns):g} to {max(returns):g})"
+        say(f"  {name}: won {won}, {text}")
 
 
 def _show(simulation: Any, render: str | None) -> None:

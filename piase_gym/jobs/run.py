@@ -102,8 +102,8 @@ def run_jobs(
 
     def pressed() -> None:
         stop.set()
-        told = "stopping when the %d jobs under way are finished; Ctrl-C again stops at once"
-        log.warning(told, len(under_way))
+        message = "stopping when the %d jobs under way are finished; Ctrl-C again stops at once"
+        log.warning(message, len(under_way))
 
     try:
         with on_first_interrupt(pressed):

@@ -101,8 +101,8 @@ def demonstrate(
         for gathered in played:
             for agent, buffers in gathered.items():
                 found.setdefault(agent, []).extend(buffers)
-        told = f"Episodes of {policy} in {env.world.name}, from seed {seed}."
-        return write_datasets(env.world, os.fspath(out), found, told, overwrite)
+        text = f"Episodes of {policy} in {env.world.name}, from seed {seed}."
+        return write_datasets(env.world, os.fspath(out), found, text, overwrite)
 
 
 @dataclass(frozen=True)

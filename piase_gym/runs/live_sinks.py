@@ -84,8 +84,8 @@ class LiveSink(LoggerInterface):
         self._check()
         waiting = self._given - self._taken
         if waiting + len(lines) > self.room:
-            told = f"{waiting:,} bytes wait for it, and {len(lines):,} more have no room"
-            raise self._give_up(OSError(f"it is full: {told}"))
+            message = f"{waiting:,} bytes wait for it, and {len(lines):,} more have no room"
+            raise self._give_up(OSError(f"it is full: {message}"))
         self._given += len(lines)
         self._queue.put(lines)
 

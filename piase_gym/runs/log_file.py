@@ -223,8 +223,8 @@ def raw_lines(path: str | os.PathLike[str], level: str | None = None) -> Iterato
         drift = getattr(file, "drift", None)
         if drift is not None:
             step, _, slot, logged, replayed = drift
-            told = f"after step {step} the state of slot {slot} was {logged}, is now {replayed}"
-            yield Problem(number + 1, told, "error", drift)
+            message = f"after step {step} the state of slot {slot} was {logged}, is now {replayed}"
+            yield Problem(number + 1, message, "error", drift)
     finally:
         file.close()
 

@@ -43,8 +43,8 @@ def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
     _check_name(name)
     gathered = _Gatherer(run)
     world, episodes = gathered.replayer.world(), gathered.drive()
-    told = f"Run {run.run_id} of {world.name}."
-    return write_datasets(world, name, episodes, told, overwrite)
+    text = f"Run {run.run_id} of {world.name}."
+    return write_datasets(world, name, episodes, text, overwrite)
 
 
 def _check_name(name: str) -> None:
@@ -68,8 +68,8 @@ def check_datasets(
     known = list(minari.list_local_datasets())
     for dataset in (f"{name}/{agent}-v0" for agent in agents):
         if not overwrite and dataset in known:
-            told = f"there is a dataset {dataset} already; give another name, or overwrite=True"
-            raise LogWriteError(told)
+            message = f"there is a dataset {dataset} already; give another name, or overwrite=True"
+            raise LogWriteError(message)
     return minari, known
 
 

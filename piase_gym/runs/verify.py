@@ -576,5 +576,5 @@ def _line_name(event: Event) -> str:
 def _name(event_type: str, agent: str, data: Mapping[str, Any]) -> str:
     """Name a line by its type, its kind and its agent."""
     kind = data.get("kind") or data.get("control")
-    told = f" {kind}" if isinstance(kind, str) else ""
-    return f"{event_type}{told}" + ("" if agent == SYSTEM else f" of {agent}")
+    text = f" {kind}" if isinstance(kind, str) else ""
+    return f"{event_type}{text}" + ("" if agent == SYSTEM else f" of {agent}")

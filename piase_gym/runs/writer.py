@@ -78,8 +78,8 @@ class Sinks:
         if failures and self.on_error == "stop":
             raise LogWriteError(failures[0])
         for message in failures:
-            told = f"{message}; the run goes on without it"
-            warnings.warn(told, LogSinkWarning, stacklevel=4)
+            error = f"{message}; the run goes on without it"
+            warnings.warn(error, LogSinkWarning, stacklevel=4)
 
 
 class BackgroundWriter(ABC):

@@ -57,8 +57,8 @@ class Actuator:
         try:
             found = self.translate(command, facts)
         except Exception as error:  # a third-party function may raise anything
-            told = f"{type(error).__name__}: {error}"
-            raise PluginError(f"the actuator {self.name!r} failed ({told})") from error
+            message = f"{type(error).__name__}: {error}"
+            raise PluginError(f"the actuator {self.name!r} failed ({message})") from error
         if isinstance(found, Command):
             return found
         if found is not None:
@@ -104,8 +104,8 @@ class ActuatorSet:
         for actuator in self.actuators:
             for name in (n for verb in actuator.verbs for n in (verb.name, *verb.synonyms)):
                 if name in taken:
-                    told = f"{actuator.name!r} has the verb {name!r}, which is there already"
-                    raise ConfigError(f"the actuator {told} in {world.name}")
+                    message = f"{actuator.name!r} has the verb {name!r}, which is there already"
+                    raise ConfigError(f"the actuator {message} in {world.name}")
                 taken.add(name)
         self._remaps = any(not actuator.verbs for actuator in self.actuators)
 

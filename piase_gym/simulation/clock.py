@@ -153,8 +153,8 @@ class RealTime(Clock):
         self.late = self._collect()
         self._tick += 1
         self.now += self.step_ms
-        told = f"no answer within {self.step_ms:.0f} ms"
-        return {n: self._next_answer(n, InvalidAction(Outcome.TIMEOUT, told)) for n in seats}
+        text = f"no answer within {self.step_ms:.0f} ms"
+        return {n: self._next_answer(n, InvalidAction(Outcome.TIMEOUT, text)) for n in seats}
 
     def submit(self, number: int, answer: Any) -> None:
         """Let an answer wait for the end of the step."""

@@ -65,8 +65,8 @@ class Sensor:
         try:
             values = np.asarray(self.sense(facts), float).reshape(-1)
         except Exception as error:  # a third-party function may raise anything
-            told = f"{type(error).__name__}: {error}"
-            raise PluginError(f"the sensor {self.name!r} failed ({told})") from error
+            message = f"{type(error).__name__}: {error}"
+            raise PluginError(f"the sensor {self.name!r} failed ({message})") from error
         if len(values) != self.size or np.isnan(values).any():
             shown = ", ".join(f"{value:g}" for value in values[:6])
             raise PluginError(f"the sensor {self.name!r} gave [{shown}], not {self.size} numbers")

@@ -66,8 +66,8 @@ def _play(env: Any, dice_seed: int, **reset: Any) -> Iterator[Row]:
         word = words[dice.integer(len(words))]
         found = env.step(Action(text=word))
         whole = isinstance(found, tuple) and len(found) == 4
-        told = f"step({word!r:.40}) does not return observation, reward, done and info"
-        require(whole, told)
+        message = f"step({word!r:.40}) does not return observation, reward, done and info"
+        require(whole, message)
         row = Row(word, *found)
         yield row
         if row.done is True:
@@ -166,8 +166,8 @@ def observations_stay(subject: Subject) -> None:
     kept = [(row.observation, copy.deepcopy(plain(row.observation))) for row in _play(env, 2)]
     env.reset()
     for number, (observation, before) in enumerate(kept):
-        told = f"the observation of step {number} changes afterwards"
-        require_same(told, plain(observation), before)
+        message = f"the observation of step {number} changes afterwards"
+        require_same(message, plain(observation), before)
 
 
 @check()

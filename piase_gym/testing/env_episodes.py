@@ -73,8 +73,8 @@ def observations_fit(subject: Subject) -> None:
     env = subject.env()
     for row in episodes(env, SEEDS, **subject.how):
         for name, value in row.observations.items():
-            told = f"at step {row.step} the observation of {name}"
-            require_inside(env.observation_space(name), value, told)
+            message = f"at step {row.step} the observation of {name}"
+            require_inside(env.observation_space(name), value, message)
 
 
 @check()

@@ -51,8 +51,8 @@ def arrays_are_fresh(subject: Subject) -> None:
         for place, (where, array) in enumerate(now):
             for other, earlier in before + now[:place]:
                 shared = np.may_share_memory(array, earlier) and np.shares_memory(array, earlier)
-                told = f"the array of ({where}) shares its memory with that of ({other})"
-                require(not shared, f"at step {row.step} {told}")
+                message = f"the array of ({where}) shares its memory with that of ({other})"
+                require(not shared, f"at step {row.step} {message}")
         kept += [(row.step, where, array, array.copy()) for where, array in now]
         before = now
     for number, where, array, as_it_was in kept:
@@ -113,8 +113,8 @@ def copies_go_on_alike(subject: Subject) -> str:
         for one in (twin, env):
             futures.append(record(one, go_on(one, row, Stream(3, 5), unruly=subject.strict)))
             if one is twin:
-                told = f"playing a {how} environment changes the original"
-                require_same(told, state, state_of(env))
+                message = f"playing a {how} environment changes the original"
+                require_same(message, state, state_of(env))
         require_same_rows(f"a {how} environment goes on differently", futures[1], futures[0])
     if len(failed) == len(COPIES):
         raise Skip(", ".join(failed))

@@ -36,8 +36,8 @@ def same_seed_same_episode(subject: Subject) -> None:
     """Two environments with the same seed and actions are alike over whole episodes."""
     one, two = subject.env(), subject.env()
     for seed in (0, 1, 2**31 - 1):
-        told = f"with seed {seed}, two environments differ"
-        require_same_rows(told, episode(subject, one, seed), episode(subject, two, seed))
+        message = f"with seed {seed}, two environments differ"
+        require_same_rows(message, episode(subject, one, seed), episode(subject, two, seed))
 
 
 @check("deterministic")
@@ -54,8 +54,8 @@ def unseeded_resets_go_on(subject: Subject) -> str:
     one, two = subject.env(), subject.env()
     first = [episode(subject, one, seed) for seed in (3, None, None)]
     for number, seed in enumerate((3, None, None)):
-        told = f"episode {number} after reset(seed=3) differs"
-        require_same_rows(told, first[number], episode(subject, two, seed))
+        message = f"episode {number} after reset(seed=3) differs"
+        require_same_rows(message, first[number], episode(subject, two, seed))
     seeds = [_first_views(subject.env(), seed) for seed in range(6)]
     if all(view == seeds[0] for view in seeds):
         return "all seeds start alike, so episodes cannot be told apart"
@@ -79,8 +79,8 @@ def other_processes_agree(subject: Subject) -> str:
     answers = subject.elsewhere.answers("record")
     here = episode(subject, subject.env(), SEED)
     for there in (answers[1], here):
-        told = "processes with other values of PYTHONHASHSEED differ"
-        require_same_rows(told, there, answers[0])
+        message = "processes with other values of PYTHONHASHSEED differ"
+        require_same_rows(message, there, answers[0])
     return f"{len(here)} rows in {1 + len(answers)} processes"
 
 

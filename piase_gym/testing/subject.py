@@ -168,14 +168,14 @@ def world_subject(
 ) -> Subject:
     """Return a world under one config as a subject."""
     world = WorldUnderTest(target, fields)
-    told = ", ".join(f"{key}={value!r}" for key, value in fields.items())
+    text = ", ".join(f"{key}={value!r}" for key, value in fields.items())
     recipe = {
         "worlds": [asdict(registry.world_spec(name)) for name in registry.list_worlds()],
         "world": world.spec.name,
         "config": world.plain_config(),
         "modules": tuple(modules),
     }
-    label = f"{target if isinstance(target, str) else world.spec.name}({told})"
+    label = f"{target if isinstance(target, str) else world.spec.name}({text})"
     return Subject(world.parallel, label, world.capabilities, world, recipe)
 
 

@@ -103,8 +103,8 @@ def illegal_is_reported(subject: Subject) -> str:
             if world.legal(agent, command):
                 require(outcome is not Outcome.ILLEGAL, f"{what} legal, but not accepted")
             else:
-                told = f"{what} illegal, but its outcome is {outcome.value!r}"
-                require(outcome is Outcome.ILLEGAL, told)
+                message = f"{what} illegal, but its outcome is {outcome.value!r}"
+                require(outcome is Outcome.ILLEGAL, message)
             tried += 1
     return f"{tried} commands"
 
@@ -271,5 +271,5 @@ def claims_are_true(subject: Subject) -> None:
             require_refusal(UnsupportedError, getattr(env, claim), f"{claim}()", accepted)
     boxes = env.world.mailboxes
     there = "has mailboxes" if boxes is not None else "has no mailboxes"
-    told = f"messages={claims.messages} is claimed, but the world {there}"
-    require((boxes is not None) == claims.messages, told)
+    message = f"messages={claims.messages} is claimed, but the world {there}"
+    require((boxes is not None) == claims.messages, message)

@@ -42,8 +42,8 @@ def time_runs_out_for_all(subject: Subject) -> str:
             result = late.infos[name]["result"]
             wins_by_lasting = env.world.wins_by_lasting(env.world.agents.index(name))
             wanted = Result.WON if wins_by_lasting else Result.LOST
-            told = f"{name} ran out of steps and has {wanted}, but its result is {result}"
-            require(result == wanted, told)
+            message = f"{name} ran out of steps and has {wanted}, but its result is {result}"
+            require(result == wanted, message)
         if late.step == 3 and out:
             return f"{len(out)} at once"
     raise Skip("nobody ever ran out of 3 steps")

@@ -199,8 +199,8 @@ def gym_is_the_same_game(subject: Subject) -> None:
         raise Skip("the learner is not in play at the reset")
     shown, (observation, _) = row.observations, gym.reset(seed=2)
     for number in range(STEPS):
-        told = f"at step {number} the Gymnasium environment shows something else"
-        require_same(told, shown.get(learner), observation)
+        message = f"at step {number} the Gymnasium environment shows something else"
+        require_same(message, shown.get(learner), observation)
         require(
             gym.world.digest() == parallel.world.digest(), f"at step {number} the states differ"
         )

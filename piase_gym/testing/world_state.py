@@ -80,8 +80,8 @@ def restored_go_on_alike(subject: Subject) -> None:
         others = {"a new": subject.env(), "a stepped": stepped, "the same": env}
         for which, other in others.items():
             other.restore(saved)
-            told = f"restored into {which} environment, the future is another"
-            require_same_rows(told, expected, continued(other, seed))
+            message = f"restored into {which} environment, the future is another"
+            require_same_rows(message, expected, continued(other, seed))
 
 
 @check("snapshot")
@@ -91,8 +91,8 @@ def snapshots_keep_the_seeds(subject: Subject) -> None:
     last_row(env, SEED, STEPS, unruly=True)
     other.restore(env.snapshot())
     for _ in range(2):
-        told = "resets after a restored snapshot differ"
-        require_same(told, opening(env, None), opening(other, None))
+        message = "resets after a restored snapshot differ"
+        require_same(message, opening(env, None), opening(other, None))
 
 
 @check("snapshot")
@@ -148,8 +148,8 @@ def digests_tell_states_apart(subject: Subject) -> None:
         require(good, f"the digest is {digest!r}, not 16 hexadecimal digits")
         require(digest == twin.world.digest(), "the digest of one state changes from call to call")
         state = plain(twin.state())
-        told = f"at step {row.step} another state has an earlier digest"
-        require_same(told, known.setdefault(digest, state), state)
+        message = f"at step {row.step} another state has an earlier digest"
+        require_same(message, known.setdefault(digest, state), state)
     require(len(known) > 1, "the digest never changes")
 
 

@@ -186,8 +186,10 @@ def views_say_the_same(subject: Subject) -> None:
             for name, view in row.observations.items():
                 entry = other.observations[name]
                 pair = (view, entry["observation"]) if kind == "mask" else (view[kind], entry)
-                told = f"at step {row.step}, {options} shows {name} something else than view='both'"
-                require_same(told, *pair)
+                message = (
+                    f"at step {row.step}, {options} shows {name} something else than view='both'"
+                )
+                require_same(message, *pair)
 
 
 @check("readable")
@@ -222,8 +224,8 @@ def hints_are_in_both_views(subject: Subject) -> None:
     facts = [plain(subject.world.parse(shown["text"])) for shown in (view, bare)]
     one, two = ({**entry, "hint": None} for entry in facts)
     found = difference(one, two)
-    told = f"a hint changes other facts too: {found}"
-    require(found is None or found.startswith("hint"), told)
+    message = f"a hint changes other facts too: {found}"
+    require(found is None or found.startswith("hint"), message)
     row = opening(env, 0)
     script = env.world.script
     goal = None if script is None else script.words(env.world.agents.index(name), 0)
@@ -290,5 +292,5 @@ def late_looks_are_answered(subject: Subject) -> None:
     if not out:
         raise Skip("everybody was in play all the time")
     for name in out:
-        told = f"a view of {name}, which is not in play,"
-        require_inside(env.observation_space(name), view_of(env, name), told)
+        message = f"a view of {name}, which is not in play,"
+        require_inside(env.observation_space(name), view_of(env, name), message)
