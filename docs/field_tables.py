@@ -60,8 +60,8 @@ def _arguments(docstring: str) -> dict[str, str]:
     found = re.search(r"^Args:\n((?:    .*\n?|\n(?=    ))*)", docstring, re.M)
     rows = re.split(r"^    (\w+): ", found[1], flags=re.M)[1:] if found else []
     return {
-        name: " ".join(told.split()).replace("``", "`").replace("|", "\\|")
-        for name, told in zip(rows[::2], rows[1::2], strict=True)
+        name: " ".join(meaning.split()).replace("``", "`").replace("|", "\\|")
+        for name, meaning in zip(rows[::2], rows[1::2], strict=True)
     }
 
 

@@ -91,13 +91,13 @@ def scripts_section(name: str, world: Any, config: Any) -> list[str]:
         return []
     ids = [names.task_fields(registry.task_spec(task)) for task in piase_gym.list_tasks(name)]
     kinds = dict.fromkeys(world.kind_for(config(**fields)) for fields in ids or [{}])
-    told = list(dict.fromkeys(id(kind.observables) for kind in kinds))
+    numbers = list(dict.fromkeys(id(kind.observables) for kind in kinds))
     parts = ["## Facts of scenarios", "See [Scenarios](../scenarios.md); beside the common facts:"]
-    for number in told:
+    for number in numbers:
         kind = next(kind for kind in kinds if id(kind.observables) == number)
         if not kind.observables:
             return []
-        parts += [f"### {kind.__name__}"] if len(told) > 1 else []
+        parts += [f"### {kind.__name__}"] if len(numbers) > 1 else []
         parts.append(facts_table(kind.observables))
         if kind.spawnable:
             parts.append(f"Can appear and vanish: {', '.join(kind.spawnable)}.")

@@ -150,7 +150,9 @@ def write(pictures: list[Image.Image], plan: Film) -> Path:
 # -- what describers say of pictures ----------------------------------------------------------
 
 
-def told(picture: Any, objects: Any, caption: str, heading: str, side: int = 400) -> Image.Image:
+def annotated(
+    picture: Any, objects: Any, caption: str, heading: str, side: int = 400
+) -> Image.Image:
     """Return a picture with a box around each object, given as shares, and its caption below."""
     image = Image.fromarray(picture)
     image = image.resize((side, round(side * image.height / image.width)), Image.Resampling.NEAREST)
@@ -203,7 +205,7 @@ def camera(seed: int = 1, steps: int = 6) -> Path:
                 (thing, *(edge / (columns, lines)[k % 2] for k, edge in enumerate(box)))
                 for thing, box in shot.told.objects
             ]
-            sheets.append(told(shot.picture, boxes, shot.told.caption, f"What {name} sees"))
+            sheets.append(annotated(shot.picture, boxes, shot.told.caption, f"What {name} sees"))
     env.close()
     return row(sheets, "object_search_camera.png")
 
@@ -235,7 +237,7 @@ def screen() -> Path:
                 for o in facts.objects
             ]
             heading = f"after {line_given} (key {env.config.keys.get(line_given, 'none')})"
-            sheets.append(told(env.world.rgb(), boxes, facts.caption, heading, 340))
+            sheets.append(annotated(env.world.rgb(), boxes, facts.caption, heading, 340))
         env.close()
         for process in (window, server):
             process.kill()

@@ -92,9 +92,9 @@ class AddMemory(AddToViews):
         before = {name: self._moment(name) for name in playing}
         deeds = {name: self._deed(name, actions[name]) for name in playing}
         observations, *rest = self.env.step(actions)
-        for name, (position, seen, told) in before.items():
+        for name, (position, seen, letters) in before.items():
             reason = self.reasons.pop(name, "")
-            text = memory_text(position, seen, deeds[name], reason, told)
+            text = memory_text(position, seen, deeds[name], reason, letters)
             if text not in self.memories[name].texts:
                 self.memories[name].add(text)
         return self._show_all(observations), *rest

@@ -306,8 +306,8 @@ def vec_of(
     seats = [copy.deepcopy(read_partners(partners)) for _ in range(num_envs)]
     config = world.config
     world.close()
-    told: dict[str, Any] = {"infos": "full" if infos == "full" else "none", "dtype": dtype}
+    options: dict[str, Any] = {"infos": "full" if infos == "full" else "none", "dtype": dtype}
     made = [
-        parallel_env(config, view="vector", actions=kind, partners=row, **told) for row in seats
+        parallel_env(config, view="vector", actions=kind, partners=row, **options) for row in seats
     ]
     return ParallelVecEnv(made, render_mode, infos)

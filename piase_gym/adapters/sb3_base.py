@@ -223,8 +223,7 @@ class AgentVecEnv(VecEnv):
         row["won"] = won = bool(found.won[env, agent])
         if self._playing[slot]:
             row["is_success"] = won
-            told = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
-            row["episode"] = told
+            row["episode"] = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
         return row
 
     def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:

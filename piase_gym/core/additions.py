@@ -271,8 +271,8 @@ class ShowsAdditions:
     def manual(self) -> Manual:
         """The words of the prompt, with a sentence about each addition."""
         own = super().manual
-        told = [part.prompt for part in self.addition_types if part.prompt]
-        return replace(own, rules=" ".join([own.rules, *told]))
+        sentences = [part.prompt for part in self.addition_types if part.prompt]
+        return replace(own, rules=" ".join([own.rules, *sentences]))
 
     # -- the state is a value -------------------------------------------------------------
 

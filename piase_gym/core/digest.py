@@ -28,7 +28,7 @@ def canonical_json(value: Any) -> bytes:
 def digest_json(value: Any) -> str:
     """Return the digest of a JSON-able value as 16 hexadecimal digits."""
     try:
-        told = canonical_json(value)
+        encoded = canonical_json(value)
     except TypeError:  # integers of more than 64 bits, as in states of generators
-        told = json.dumps(value, sort_keys=True, default=jsonable).encode()
-    return digest_bytes(told)
+        encoded = json.dumps(value, sort_keys=True, default=jsonable).encode()
+    return digest_bytes(encoded)

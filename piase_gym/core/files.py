@@ -126,14 +126,14 @@ def open_regular(path: Path) -> BinaryIO:
         NotRegularError: If it is a folder, a pipe or a device.
         OSError, ValueError: If it cannot be opened.
     """
-    told = NotRegularError(errno.EINVAL, "it is not a file")
+    refusal = NotRegularError(errno.EINVAL, "it is not a file")
     if not stat.S_ISREG(path.stat().st_mode):  # opening a device can have effects already
-        raise told
+        raise refusal
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = io.BufferedReader(_Bytes(os.open(path, flags | getattr(os, "O_CLOEXEC", 0))))
     try:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise told
+            raise refusal
         file.peek(1)
     except OSError:
         file.close()

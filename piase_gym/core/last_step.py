@@ -74,8 +74,8 @@ def _line_of(last: LastStep) -> str:
         'Last step: move up; failed; reward -1. A wall is in the way.\n'
     """
     nothing = NOTHING_DONE if last.outcome == Outcome.ILLEGAL else NO_COMMAND
-    told = _cut(last.command, MAX_COMMAND) or nothing
-    line = f"Last step: {told}; {last.outcome}; reward {round(last.reward, 3) or last.reward:g}"
+    command = _cut(last.command, MAX_COMMAND) or nothing
+    line = f"Last step: {command}; {last.outcome}; reward {round(last.reward, 3) or last.reward:g}"
     if last.milestones:
         names = _cut(", ".join(last.milestones).replace("_", " "), MAX_COMMAND)
         line += f"; milestone{'s' * (len(last.milestones) > 1)}: {names}"

@@ -136,8 +136,8 @@ def _differences(
         was, now = old.get(key), new.get(key)
         if was != now and key not in ABOUT:
             kind = str(new["kind"])
-            told = {"change": _word(key, was, now, kind, objects), "object": _label(other, new)}
-            yield Change(name, other, kind, {**told, "property": key, "old": was, "new": now})
+            fields = {"change": _word(key, was, now, kind, objects), "object": _label(other, new)}
+            yield Change(name, other, kind, {**fields, "property": key, "old": was, "new": now})
 
 
 def _word(key: str, was: Any, now: Any, kind: str, objects: Objects) -> str:
@@ -170,10 +170,14 @@ def _appearance(word: str, name: str, properties: Mapping[str, Any]) -> Change:
     """Return the change that an object is there now, or no longer."""
     there, place = word == "spawned", properties.get("place")
     old, new = (None, place) if there else (place, None)
-    told: dict[str, Any] = {"change": word, "object": _label(name, properties), "property": "place"}
-    told |= {"old": old, "new": new}
+    fields: dict[str, Any] = {
+        "change": word,
+        "object": _label(name, properties),
+        "property": "place",
+    }
+    fields |= {"old": old, "new": new}
     kind = str(properties["kind"])
-    return Change(None if there else name, name if there else None, kind, told)
+    return Change(None if there else name, name if there else None, kind, fields)
 
 
 def _moved(before: Objects, after: Objects) -> dict[str, str]:

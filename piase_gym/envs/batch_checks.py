@@ -164,6 +164,6 @@ def check_states(world: ArrayWorld[Any, Any], states: Any, hints: Hints, tables:
             raise SnapshotError(f"slot {slot} of this snapshot: {problem}")
 
 
-def _damaged(told: str) -> SnapshotError:
+def _damaged(message: str) -> SnapshotError:
     """Say what is wrong with hints."""
-    return SnapshotError(f"this snapshot is damaged: {ValueError(told)!r:.200}")
+    return SnapshotError(f"this snapshot is damaged: {ValueError(message)!r:.200}")

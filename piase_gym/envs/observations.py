@@ -285,9 +285,9 @@ class ObservationBuilder:
         kept = world.capture()
         last = world.last_steps() if world.tells_last_step else ()
         for i in agents:
-            told = last[i] if last else None
+            previous = last[i] if last else None
             text = write(kept[i], i)
-            shown[i] = text if told is None else told.line + text
+            shown[i] = text if previous is None else previous.line + text
         return shown
 
     def build(

@@ -235,7 +235,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         shown = self._build(masks, self._shown_agents)
         paid, terminated, truncated, outcomes, ended, notes = step_result
         live = self._live
-        full, told = self._full, masks and self._tells_masks
+        full, with_masks = self._full, masks and self._tells_masks
         observations: dict[str, Any] = {}
         rewards: dict[str, float] = {}
         infos: dict[str, dict[str, Any]] = {}
@@ -243,7 +243,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             observations[name], rewards[name] = shown[i], paid[i]
             info: dict[str, Any] = {"outcome": outcomes[i]} if full else {}
             infos[name] = info
-            if told:
+            if with_masks:
                 info["action_mask"] = masks[i]
         over, cut = self._nobody.copy(), self._nobody.copy()
         if ended:

@@ -151,7 +151,7 @@ class BatchPartners:
         Returns:
             What they tell others besides acting: environment, agent, words.
         """
-        states, told = batch.states, list[tuple[int, str, str]]()
+        states, spoken = batch.states, list[tuple[int, str, str]]()
         names = self._world.agents
         steps = states["t"].astype(np.int64)
         for number, agent in self.agents.items():
@@ -175,8 +175,10 @@ class BatchPartners:
                         given = {**data, "slot": slot}
                         events.post("log", name, event_type=event_type, data=given)
                 acts[slot, number] = self._index(number, answer)
-                told += [(slot, other, f"{name} says: {words}") for other, words in agent.spoken()]
-        return told
+                spoken += [
+                    (slot, other, f"{name} says: {words}") for other, words in agent.spoken()
+                ]
+        return spoken
 
     def get_state(self) -> dict[str, list[dict[str, Any]]]:
         """Return the states of the partners that are asked once per environment, by agent."""
@@ -243,9 +245,9 @@ class BatchPartners:
             if known in world.commands:
                 return world.commands.index(known)
         who = f"{type(self.agents[number]).__name__}, which plays {world.agents[number]},"
-        told = (
+        reason = (
             act.message
             if isinstance(act, InvalidAction)
             else f"{act} is not in the table of commands"
         )
-        raise ActionError(f"{who} answers with what no index of a batch stands for: {told}")
+        raise ActionError(f"{who} answers with what no index of a batch stands for: {reason}")

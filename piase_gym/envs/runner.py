@@ -497,10 +497,10 @@ def join_steps(first: StepResult, then: StepResult) -> StepResult:
 
     Rewards and milestones of both count; everything else is as after the second.
     """
-    notes = {agent: dict(told) for agent, told in first.notes.items()}
-    for agent, told in then.notes.items():
+    notes = {agent: dict(note) for agent, note in first.notes.items()}
+    for agent, note in then.notes.items():
         known = notes.setdefault(agent, {})
-        reached = [*known.get("milestones", ()), *told.get("milestones", ())]
-        known |= {**told, **({"milestones": reached} if reached else {})}
+        reached = [*known.get("milestones", ()), *note.get("milestones", ())]
+        known |= {**note, **({"milestones": reached} if reached else {})}
     rewards = [a + b for a, b in zip(first.rewards, then.rewards, strict=True)]
     return then._replace(rewards=rewards, notes=notes)

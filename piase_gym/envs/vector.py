@@ -113,8 +113,8 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         if seed is not None and np.ndim(seed) == 0:  # type: ignore[arg-type]
             super().reset(seed=check_seed(seed))
         masks = self._own_masks(infos, "action_mask")
-        told = {"seed": infos["seed"]} if self._style.full else {}
-        return self._in_style(shown[:, 0], masks), self._infos(told, masks)
+        info = {"seed": infos["seed"]} if self._style.full else {}
+        return self._in_style(shown[:, 0], masks), self._infos(info, masks)
 
     def _own_masks(self, infos: Mapping[str, Any], key: str) -> Any:
         """Return the learner's masks, if they are shown anywhere."""

@@ -50,8 +50,8 @@ def changes_summary(
     names = ("position", "rotation", "inventory", "stats")
     pairs = ((name, getattr(before, name), getattr(after, name)) for name in names)
     found = {name: jsonable(new) for name, old, new in pairs if new != old}
-    told = ("place", "heading", "inventory", *(after.stats or ()))
-    objects = [x for x in seen if x["object"] != agent or x["property"] not in told]
+    own = ("place", "heading", "inventory", *(after.stats or ()))
+    objects = [x for x in seen if x["object"] != agent or x["property"] not in own]
     return {**found, "objects": objects} if objects else found
 
 
@@ -69,8 +69,8 @@ def action_result(
     """
     outcome, notes = result.outcomes[agent], result.notes.get(agent, {})
     last = world.last_steps()[agent]
-    told = notes.get("feedback") or (last and last.reason)
-    message = str(told or OUTCOME_SENTENCES[outcome])
+    reason = notes.get("feedback") or (last and last.reason)
+    message = str(reason or OUTCOME_SENTENCES[outcome])
     ends = {
         "terminated": bool(result.terminated[agent]),
         "truncated": bool(result.truncated[agent]),

@@ -53,8 +53,8 @@ others: Agent2: I found chair at position [2, 3]")
         [5, [2, 3]]
     """
     own = _OWN.match(text)
-    told = _TOLD.findall(text.partition(_OTHERS)[2])
-    return [_read(place) for place in ([own[1]] if own else []) + told]
+    others = _TOLD.findall(text.partition(_OTHERS)[2])
+    return [_read(place) for place in ([own[1]] if own else []) + others]
 
 
 def _read(place: str) -> Any:

@@ -81,13 +81,13 @@ class Character(ShorthandModel):
             place_problem: A function that says what is wrong with a place, or ``None``.
         """
         for path, place in self.places:
-            told = place_problem(place)
-            if told is not None:
-                yield Problem(path, told)
+            message = place_problem(place)
+            if message is not None:
+                yield Problem(path, message)
         if self.dialogue and START not in self.dialogue:
             yield Problem(("dialogue",), f"there is no node {START!r}, with which it begins")
         for name, node in self.dialogue.items():
             for k, answer in enumerate(node.answers):
                 if answer.to not in self.dialogue:
-                    told = f"there is no node {answer.to!r}; {suggest(answer.to, self.dialogue)}"
-                    yield Problem(("dialogue", name, "answers", k, "to"), told)
+                    message = f"there is no node {answer.to!r}; {suggest(answer.to, self.dialogue)}"
+                    yield Problem(("dialogue", name, "answers", k, "to"), message)

@@ -75,8 +75,8 @@ def checked_script(
         who = condition.agent_id if isinstance(condition, GoalReached) else None
         if who is not None and names and who not in names:
             key = find(document, ("win_conditions", k, "agent_id"))
-            told = UnknownNameError("agent", who, list(names)).args[0]
-            lines.append(document.line(key, told))
+            message = UnknownNameError("agent", who, list(names)).args[0]
+            lines.append(document.line(key, message))
     script, places = script_of(head, agents)
     kind = None
     with contextlib.suppress(MissingExtraError):  # reported when the world is made
@@ -211,15 +211,15 @@ def character_problems(
             return f"a place is (x, y), not {place!r}"
         if config is None:
             return None
-        told: str | None = kind.place_problem(config, "key", place)
-        return told and told.split(", and")[0].split("; ")[0]
+        message: str | None = kind.place_problem(config, "key", place)
+        return message and message.split(", and")[0].split("; ")[0]
 
     config: Any = None
     kind: Any = None
     if rooms is None and head.characters:
         if spec.name != "GridWorld":
-            told = "people live in TextRoom and GridWorld alone"
-            return [document.line(("characters",), told)]
+            message = "people live in TextRoom and GridWorld alone"
+            return [document.line(("characters",), message)]
         rest = {name: value for name, value in (fields or {}).items() if name != "start_pos"}
         config = _right_part(load_entry_point(spec.config, spec), rest)
         kind = load_entry_point(spec.world, spec)
@@ -266,22 +266,22 @@ def _explain_fields(
         parts = (("initial_state",), ("config",), ())
         start = next((p for p in parts if path[0] in find(document, (*p, path[0]))), ())
         key = find(document, (*start, *path)) or ("initial_state", *without_branches(path))
-        told = sentence(item, model, path)
-        yield document.line(key, told)
+        message = sentence(item, model, path)
+        yield document.line(key, message)
 
 
 def _locate(line: str, document: Document) -> str:
     """Put the place of the field in question before a complaint about a config."""
     match, unknown = _LINE.fullmatch(line), _UNKNOWN.search(line)
     dotted = unknown.group(1) if unknown else (match.group(1) or "") if match else ""
-    told = match.group(2) if match else line
+    message = match.group(2) if match else line
     path = tuple(int(part) if part.isdigit() else part for part in dotted.split("."))
     for start in (("initial_state",), ("config",), ()):
         key = find(document, (*start, *path))
         if path[0] and path[0] in key:
-            return document.line(key, told)
-    found = re.match(r"\w+", told)
+            return document.line(key, message)
+    found = re.match(r"\w+", message)
     first = found.group() if found else ""
     key = find(document, ("initial_state", first))
     key = key if first in key else ("initial_state",)
-    return document.line(key, told)
+    return document.line(key, message)

@@ -54,8 +54,8 @@ def _is_tag(node: Any, part: str | int, after: str | int | None) -> bool:
 
 def explain(error: ValidationError, model: type[BaseModel], document: Document) -> Iterator[str]:
     """Yield one line per problem: ``file:line:column: key: what is wrong, what is allowed``."""
-    for key, told in located(error, model, document):
-        yield document.line(key, told)
+    for key, message in located(error, model, document):
+        yield document.line(key, message)
 
 
 def located(
@@ -73,14 +73,14 @@ def located(
         if item["type"] == "union_tag_invalid":
             path = (*path, "type")
         key = find(document, path)
-        told = sentence(item, model, path)
-        if told.startswith(NO_ENTRIES) and item["input"]:
+        message = sentence(item, model, path)
+        if message.startswith(NO_ENTRIES) and item["input"]:
             continue  # there are some, and other problems are about them
         if item["type"] == "missing":
             key = (*find(document, path[:-1]), path[-1])
-        if (key, told) not in said:  # a union says the same once for each of its types
-            said.add((key, told))
-            yield key, told
+        if (key, message) not in said:  # a union says the same once for each of its types
+            said.add((key, message))
+            yield key, message
 
 
 EXPECTED = " is expected (got "
@@ -105,5 +105,5 @@ def sentence(item: Any, model: type[BaseModel], path: tuple[str | int, ...]) -> 
         return f"{item['input']!r:.60} is not allowed; {suggest(item['input'], choices)}"
     if kind == "string_pattern_mismatch":
         return f"{item['input']!r:.60} is no name; names start with a letter and have no signs"
-    told = in_words(item)
-    return told if kind == "value_error" else f"{told} (got {item['input']!r:.60})"
+    words = in_words(item)
+    return words if kind == "value_error" else f"{words} (got {item['input']!r:.60})"

@@ -296,8 +296,8 @@ class _JsonReader:
         line = bisect.bisect_right(self.lines, index)
         return SourcePosition(self.name, line, index - self.lines[line - 1] + 1)
 
-    def _wrong(self, index: int, key: Key, told: str) -> ScenarioError:
-        return complain(self._at(index), key, f"this is not JSON: {told}")
+    def _wrong(self, index: int, key: Key, message: str) -> ScenarioError:
+        return complain(self._at(index), key, f"this is not JSON: {message}")
 
     def _skip(self, index: int) -> int:
         match = _BLANK.match(self.text, index)

@@ -48,10 +48,10 @@ class BatchRun(Session):
         update = self.learners * settings.num_envs * settings.num_steps
         self.total = whole_updates(settings.steps, update)
         options = {name: getattr(settings, name) for name in SAME}
-        told = ppo.Settings(**options, total_steps=self.total // self.learners)
+        ppo_settings = ppo.Settings(**options, total_steps=self.total // self.learners)
         self.config = {"partners": self.partners or None, **settings.config}
         first = first_seed(settings.seed, settings.num_envs)
-        self.trainer = ppo.Trainer(settings.task, told, first, **self.config)
+        self.trainer = ppo.Trainer(settings.task, ppo_settings, first, **self.config)
         self._start = time.process_time()
 
     @property

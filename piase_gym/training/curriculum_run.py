@@ -93,7 +93,7 @@ class CurriculumTraining:
             raise StorageError(f"there is no run in {self.folder} to go on with")
         if resume:
             settings.check_goes_on(folder)
-        told = self._ppo_settings()
+        ppo_settings = self._ppo_settings()
         ppo = import_ppo()  # torch takes seconds, so what can be checked without it comes first
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
@@ -114,7 +114,7 @@ class CurriculumTraining:
         self._starts: list[int] = []
         self.controller.attempt_listeners.append(self._hear)
         first = first_seed(settings.seed, settings.num_envs)
-        self.trainer = ppo.Trainer(self.env, told, first)
+        self.trainer = ppo.Trainer(self.env, ppo_settings, first)
         self.trainer.after_rollout = self._tell_director
         shape = settings.num_steps, settings.num_envs
         self._advantages = UpdateFile(self.folder / ADVANTAGES, shape, np.float32)
@@ -319,8 +319,10 @@ class CurriculumTraining:
         rows = list(read_rows(path))[:updates]
         if len(rows) != updates:
             raise StorageError(f"{path} does not reach to the checkpoint: this run cannot go on")
-        told = self._advantages.read(updates) if self._scored else itertools.repeat(None, updates)
-        for actions, row, advantages in zip(self.env.read(updates), rows, told, strict=True):
+        recorded = (
+            self._advantages.read(updates) if self._scored else itertools.repeat(None, updates)
+        )
+        for actions, row, advantages in zip(self.env.read(updates), rows, recorded, strict=True):
             for acts in actions:
                 trainer.shown, _, _, _, trainer.infos = self.env.env.step(acts)
             if advantages is not None:

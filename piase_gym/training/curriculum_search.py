@@ -53,8 +53,8 @@ class SearchJob:
     def key(self) -> str:
         """The digest of everything that the result depends on."""
         sha256 = load(self.settings.curriculum).sha256
-        told = {**dataclasses.asdict(self.settings), "curriculum": sha256}
-        return digest_json(jsonable([told, self.tests]))
+        settings = {**dataclasses.asdict(self.settings), "curriculum": sha256}
+        return digest_json(jsonable([settings, self.tests]))
 
     def __str__(self) -> str:
         """Name candidate and seed."""

@@ -443,12 +443,12 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
     warm = piase_gym.batch_env(task, num_envs=1)
     warm.reset(seed)
     warm.step(np.zeros((1, len(warm.agents)), np.int64))  # compiles, if this is the first time
-    start, told = time.process_time(), 0
+    start, reported = time.process_time(), 0
 
     def report(steps: int, won: float) -> None:
-        nonlocal told
-        if steps - told >= settings.total_steps // 20:
-            told = steps
+        nonlocal reported
+        if steps - reported >= settings.total_steps // 20:
+            reported = steps
             seconds = time.process_time() - start
             line = f"{steps:>10,} steps, {won:.1%} of the episodes that ended were won"
             console.print(f"{task} seed {seed}: {line}, {seconds:.0f} CPU-seconds", soft_wrap=True)

@@ -121,7 +121,7 @@ class Session(ABC):
             best_steps=self.best_steps,
             cpu_seconds=round(self.cpu_seconds, 1),
         )
-        told = {**asdict(result), "policy": policy.name, **more}
-        told["dev_seeds"] = [self.seeds[0], self.seeds[-1] + 1]
-        write_json(self.folder.result, told)
+        fields = {**asdict(result), "policy": policy.name, **more}
+        fields["dev_seeds"] = [self.seeds[0], self.seeds[-1] + 1]
+        write_json(self.folder.result, fields)
         return result

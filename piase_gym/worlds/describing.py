@@ -194,8 +194,8 @@ def caption(objects: Sequence[SeenObject], height: int, width: int, noun: str = 
         called = f"{name} {noun}".strip()
         article = "an" if called[0] in "aeiou" else "a"
         parts.append(f"{article} {called} {where}")
-    told = listing(parts)
-    return f"{told[0].upper()}{told[1:]}."
+    sentence = listing(parts)
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 _BESIDE: Final = {"left": "on the left", "middle": "in the middle", "right": "on the right"}
@@ -284,8 +284,8 @@ def picture_digest(picture: Picture) -> str:
 def description_value(picture: Picture, described: Description) -> dict[str, Any]:
     """Return a description in the form in which logs hold it."""
     objects = [[name, list(box)] for name, box in described.objects]
-    told = {"caption": described.caption, "objects": objects}
-    return {"kind": PICTURE, "picture": picture_digest(picture), "described": told}
+    fields = {"caption": described.caption, "objects": objects}
+    return {"kind": PICTURE, "picture": picture_digest(picture), "described": fields}
 
 
 def descriptions_in(events: Iterable[Mapping[str, Any]]) -> dict[str, Description]:
@@ -295,10 +295,10 @@ def descriptions_in(events: Iterable[Mapping[str, Any]]) -> dict[str, Descriptio
         data = event["event_data"]
         if data.get("kind") == PICTURE and isinstance(data.get("picture"), str):
             try:
-                told = data["described"]
-                rows = [(str(name), [*map(int, box)]) for name, box in told["objects"]]
+                fields = data["described"]
+                rows = [(str(name), [*map(int, box)]) for name, box in fields["objects"]]
                 seen = tuple(SeenObject(name, (a, b, c, d)) for name, (a, b, c, d) in rows)
-                found[data["picture"]] = Description(seen, str(told["caption"]))
+                found[data["picture"]] = Description(seen, str(fields["caption"]))
             except (KeyError, TypeError, ValueError):
                 continue
     return found
@@ -370,15 +370,15 @@ def score_caption(words: str, truth: Iterable[SeenObject], vocabulary: Iterable[
         truth: What is in the picture.
         vocabulary: Every name to look for in the caption; longer names take precedence.
     """
-    there, rest, told = {seen.name for seen in truth}, words.lower(), set()
+    there, rest, named = {seen.name for seen in truth}, words.lower(), set()
     for name in sorted({*vocabulary, *there}, key=lambda name: (-len(name), name)):
         rest, count = re.subn(rf"\b{re.escape(name)}s?\b", " ", rest)
         if count:
-            told.add(name)
-    if not told or not there:
-        return Score(float(not told), float(not there))
-    right = len(told & there)
-    return Score(right / len(told), right / len(there))
+            named.add(name)
+    if not named or not there:
+        return Score(float(not named), float(not there))
+    right = len(named & there)
+    return Score(right / len(named), right / len(there))
 
 
 def _overlap(one: SeenObject, two: SeenObject) -> float:

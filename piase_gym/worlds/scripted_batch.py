@@ -185,7 +185,7 @@ class BatchScripts:
     @property
     def told(self) -> list[tuple[int, int]]:
         """The agents that were told something in the last step, as (environment, agent)."""
-        return [(slot, agent) for told in self._told for slot, agent in np.argwhere(told).tolist()]
+        return [(slot, agent) for mask in self._told for slot, agent in np.argwhere(mask).tolist()]
 
     def _carry_out(self, batch: Batch, number: int, changes: Changes) -> NDArray[np.bool_]:
         """Show what agents were told, and apply changed settings; return which slots to rebuild."""

@@ -140,9 +140,9 @@ class PolicyDecider:
         self.agent.set_id(agent_id)
         result = perception.get_agent_state(agent_id)["last_action_result"]
         if result is not None and "outcome" in (result.get("details") or {}):
-            told, reward = result["details"], result["rewards_obtained"]["reward"]
-            ends = bool(told["terminated"]), bool(told["truncated"])
-            self.agent.learn(Feedback(reward, *ends, Outcome(told["outcome"])))
+            details, reward = result["details"], result["rewards_obtained"]["reward"]
+            ends = bool(details["terminated"]), bool(details["truncated"])
+            self.agent.learn(Feedback(reward, *ends, Outcome(details["outcome"])))
         percept = ExplorerPercept(shared)
         self.agent.perceive(percept)
         return percept
@@ -272,12 +272,12 @@ class RuleDecider:
 
 def _news(shared: Any) -> str:
     """Return news for the others: what is seen now and was not found or told before."""
-    memory, told = shared["shared_memory"], shared["other_agent_messages"]
+    memory, letters = shared["shared_memory"], shared["other_agent_messages"]
     if len(memory["agent_positions"]) < 2:
         return ""
     names = {*memory["agent_positions"], *memory["objects"], *shared["explored_objects"]}
     new = [name for name in dict.fromkeys(shared["visible_objects"]) if name not in names]
-    heard = " ".join(str(letter["message"]) for letter in told)
+    heard = " ".join(str(letter["message"]) for letter in letters)
     new = [name for name in new if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", heard)]
     listed = ", ".join(new[:-1]) + " and " * (len(new) > 1) + "".join(new[-1:])
     return f"I found {listed} at position {shared['position']}" if new else ""

@@ -165,9 +165,9 @@ class LLMAgent(ModelCaller, Agent):
         """
         for event in run:
             if event["event_type"] == REPLY_EVENT and event["agent_id"] == seat:
-                told = event["event_data"].get("settings")  # lines about pictures have none
-                if isinstance(told, Mapping):
-                    known: dict[str, Any] = {**told, **settings}
+                stored = event["event_data"].get("settings")  # lines about pictures have none
+                if isinstance(stored, Mapping):
+                    known: dict[str, Any] = {**stored, **settings}
                     name = str(known.pop("policy", ""))
                     return cls.named(name, replies=replies_of(run), **known)
         raise ConfigError(f"this run has no replies of a language model that plays {seat}")
@@ -356,10 +356,10 @@ class LLMAgent(ModelCaller, Agent):
         self._prepare(percept)
         if self._history.is_long:
             self._summarise()
-        told, kept = self.prompt.turn(percept, self.memories)
+        content, kept = self.prompt.turn(percept, self.memories)
         system = {"role": "system", "content": self._system}
-        told, self._cut = f"{self._cut}{told}", ""
-        new: Messages = [{"role": "user", "content": told}]
+        content, self._cut = f"{self._cut}{content}", ""
+        new: Messages = [{"role": "user", "content": content}]
         asked = [system, *self._history.messages(), *new]
         new = [system, *new] if self._calls == 0 else new
         answered, found = "", InvalidAction(Outcome.UNPARSABLE, "")

@@ -399,14 +399,14 @@ def _calls(calls: Any) -> list[tuple[str, Any]]:
 
 def _thought(message: Mapping[str, Any]) -> str:
     """Return what a model thought, if its server reports that separately, as text."""
-    told = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    return next((thought for thought in told if thought and isinstance(thought, str)), "")
+    thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return next((thought for thought in thoughts if thought and isinstance(thought, str)), "")
 
 
 def _tokens(usage: Any) -> tuple[int, int]:
     """Return the token counts that a server reports, or zeros."""
-    told = usage if isinstance(usage, Mapping) else {}
-    counts = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    fields = usage if isinstance(usage, Mapping) else {}
+    counts = [fields.get(name) for name in ("prompt_tokens", "completion_tokens")]
     prompt, completion = (n if type(n) is int and 0 <= n <= MOST_TOKENS else 0 for n in counts)
     return prompt, completion
 
@@ -416,12 +416,12 @@ def _counted(reply: Reply, request: Mapping[str, Any], seconds: float) -> Reply:
     written = len(f"{reply.text}{reply.thinking}{reply.tool_calls or ''}".encode())
     prompt = reply.prompt_tokens or size_of(request) // 4 + 1
     completion = reply.completion_tokens or (written // 4 + 1 if written else 0)
-    told = prompt, completion
+    counts = prompt, completion
     return replace(
         reply,
         prompt_tokens=prompt,
         completion_tokens=completion,
-        estimated=told != (reply.prompt_tokens, reply.completion_tokens),
+        estimated=counts != (reply.prompt_tokens, reply.completion_tokens),
         seconds=seconds,
     )
 
@@ -454,12 +454,12 @@ def _error_message(error: Any) -> object:
 
 def _retry_after(response: Any) -> float:
     """Return how many seconds a server asks us to wait, which it may give as a date."""
-    told = response.headers.get("retry-after", "")
+    wait = response.headers.get("retry-after", "")
     try:
-        return max(0.0, float(told))
+        return max(0.0, float(wait))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(wait).timestamp() - time.time())
     except (ValueError, OverflowError, OSError):
         return 0.0

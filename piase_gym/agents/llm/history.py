@@ -59,9 +59,9 @@ class History:
         self.turns: list[tuple[str, str]] = []
         self.summary = ""
 
-    def add(self, told: str, answered: str) -> None:
+    def add(self, shown: str, answered: str) -> None:
         """Keep a step."""
-        self.turns.append((told, answered[:KEPT] or "(no answer)"))
+        self.turns.append((shown, answered[:KEPT] or "(no answer)"))
         if self.policy.kind == "last":
             del self.turns[: max(0, len(self.turns) - self.policy.size)]
 
@@ -71,8 +71,8 @@ class History:
         if self.summary:
             content = f"Your own summary of the steps before:\n{self.summary}"
             found += [_user(content), _assistant("I remember.")]
-        for told, answered in self.turns:
-            found += [_user(told), _assistant(answered)]
+        for shown, answered in self.turns:
+            found += [_user(shown), _assistant(answered)]
         return found
 
     @property
@@ -95,7 +95,7 @@ class History:
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `get_state` returned."""
-        self.turns = [(str(told), str(answered)) for told, answered in state["turns"]]
+        self.turns = [(str(shown), str(answered)) for shown, answered in state["turns"]]
         self.summary = str(state["summary"])
 
 

@@ -134,19 +134,19 @@ def _reply_in(value: Mapping[str, Any]) -> Reply | None:
 
 def _failure_in(value: Mapping[str, Any]) -> Failure | None:
     """Return the failure in a line, or ``None``."""
-    told, outcome, seconds = value.get("told"), value.get("outcome"), value.get("seconds", 0.0)
+    message, outcome, seconds = value.get("told"), value.get("outcome"), value.get("seconds", 0.0)
     known = next((each for each in Outcome if str(each) == outcome), None)
-    if known is None or not isinstance(told, str) or "final" not in value:
+    if known is None or not isinstance(message, str) or "final" not in value:
         return None
     if not isinstance(seconds, int | float):
         return None
-    return Failure(known, told, bool(value["final"]), seconds)
+    return Failure(known, message, bool(value["final"]), seconds)
 
 
 def failure_value(failure: Failure) -> dict[str, Any]:
     """Return a failure as JSON-able values."""
-    told = {"outcome": str(failure.outcome), "told": failure.message, "final": failure.final}
-    return {**told, "seconds": failure.seconds} if failure.seconds else told
+    fields = {"outcome": str(failure.outcome), "told": failure.message, "final": failure.final}
+    return {**fields, "seconds": failure.seconds} if failure.seconds else fields
 
 
 def reply_value(reply: Reply) -> dict[str, Any]:

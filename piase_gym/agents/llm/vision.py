@@ -192,11 +192,11 @@ class VisionModel(ModelCaller):
     def _note(self, question: str, key: str, reply: Reply | Failure) -> None:
         """Keep the result of a question for logs; of many that nobody reads, only the last ones."""
         if isinstance(reply, Failure):
-            told = failure_value(reply)
+            result = failure_value(reply)
         else:
-            told = {**reply_value(bounded(reply)), "outcome": "ok"}
+            result = {**reply_value(bounded(reply)), "outcome": "ok"}
         entry = {"kind": PICTURE, "policy": self.policy, "question": question, "request": key}
-        self._entries = [*self._entries[1 - MOST_ENTRIES :], (REPLY_EVENT, {**entry, **told})]
+        self._entries = [*self._entries[1 - MOST_ENTRIES :], (REPLY_EVENT, {**entry, **result})]
 
 
 def data_url(image: Picture) -> str:

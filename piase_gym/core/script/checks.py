@@ -69,12 +69,12 @@ class _Checker:
             return
         for name in ("win_conditions", "lose_conditions"):
             yield from self._conditions(getattr(script, name), (name,))
-        if script.win_logic == "all" and (told := clash(script.win_conditions)):
-            yield Problem(("win_conditions",), told)
+        if script.win_logic == "all" and (message := clash(script.win_conditions)):
+            yield Problem(("win_conditions",), message)
         for k, condition in enumerate(script.lose_conditions):
             if condition in script.win_conditions:
-                told = "this is a win condition too, so that it says nothing"
-                yield Problem(("lose_conditions", k), told)
+                message = "this is a win condition too, so that it says nothing"
+                yield Problem(("lose_conditions", k), message)
         seen: set[str] = set()
         for k, goal in enumerate(script.goals):
             path: Path = ("goals", k)
@@ -90,8 +90,8 @@ class _Checker:
             yield from self._condition(event.when, ("events", k, "when"))
             for n, response in enumerate(event.response):
                 yield from self._response(response, ("events", k, "response", n))
-        for k, told in endless(script):
-            yield Problem(("events", k), told)
+        for k, message in endless(script):
+            yield Problem(("events", k), message)
 
     # -- conditions -------------------------------------------------------------------------
 
@@ -104,8 +104,8 @@ class _Checker:
         if inside:
             key = next(name for name in ("all", "any", "none") if hasattr(condition, name))
             alone = any(clash([part]) for part in inside)  # then it is reported for that part
-            if key == "all" and not alone and (told := clash(inside)):
-                yield Problem(path, told)
+            if key == "all" and not alone and (message := clash(inside)):
+                yield Problem(path, message)
             yield from self._conditions(inside, (*path, key))
             return
         if condition.agent_id is not None:
@@ -113,13 +113,13 @@ class _Checker:
         if isinstance(condition, models.FlagIsSet):
             if condition.flag not in self.script.flags:
                 allowed = suggest(condition.flag, self.script.flags)
-                told = f"no event sets the flag {condition.flag!r}; {allowed}"
-                yield Problem((*path, "flag"), told)
+                message = f"no event sets the flag {condition.flag!r}; {allowed}"
+                yield Problem((*path, "flag"), message)
         elif isinstance(condition, models.MilestoneReached):
             if condition.milestone not in self.milestones:
                 allowed = suggest(condition.milestone, self.milestones)
-                told = f"unknown milestone {condition.milestone!r}; {allowed}"
-                yield Problem((*path, "milestone"), told)
+                message = f"unknown milestone {condition.milestone!r}; {allowed}"
+                yield Problem((*path, "milestone"), message)
         else:
             yield from self._fact(condition, path)
 
@@ -129,8 +129,8 @@ class _Checker:
             yield self._unknown_fact(condition.fact, path)
             return
         yield from self._subject_problems(row, condition.of, path)
-        if told := clash([condition]):
-            yield Problem(path, told)
+        if message := clash([condition]):
+            yield Problem(path, message)
         if row.kind != "number":
             for name in ("at_least", "at_most"):
                 if getattr(condition, name) is not None:
@@ -142,9 +142,9 @@ class _Checker:
             given.append((("equals",), condition.equals))
         given += [(("one_of", k), value) for k, value in enumerate(condition.one_of or ())]
         for key, value in given:
-            told = self._value_problem(row, value)
-            if told is not None:
-                yield Problem((*path, *key), told)
+            message = self._value_problem(row, value)
+            if message is not None:
+                yield Problem((*path, *key), message)
 
     def _unknown_fact(self, name: str, path: Path) -> Problem:
         message = f"{self.kind.name} has no fact {name!r}; {suggest(name, self.facts)}"
@@ -238,8 +238,10 @@ class _Checker:
                 yield Problem(where, f"nothing can be put into {self.kind.name} or taken out")
                 return
             if allowed is not None and not known:
-                told = suggest(thing, allowed)
-                yield Problem((*path, "object"), f"{thing!r} cannot be put here or taken; {told}")
+                suggestion = suggest(thing, allowed)
+                yield Problem(
+                    (*path, "object"), f"{thing!r} cannot be put here or taken; {suggestion}"
+                )
             if self.config is not None and response.place is not None:
                 fresh = thing if isinstance(response, models.SpawnObject) and known else None
                 problem = self.kind.place_problem(self.config, fresh, response.place)

@@ -21,8 +21,8 @@ def clash(conditions: Sequence[Any]) -> str | None:
     for about, found in must.items():
         if any(condition in never for condition in found):
             return f"contradiction: {about[1]!r} is asked for, and forbidden"
-        if isinstance(found[0], models.FactHolds) and (told := _empty(found)):
-            return told
+        if isinstance(found[0], models.FactHolds) and (message := _empty(found)):
+            return message
     return None
 
 
@@ -104,11 +104,11 @@ def circles(asks: Sequence[Set[str]], changes: Sequence[Iterable[str]]) -> Itera
     count = len(asks)
     follows = [[n for n in range(count) if asks[n] & set(changes[k])] for k in range(count)]
     reached = [_reached(start, follows) for start in range(count)]
-    told: set[int] = set()
+    yielded: set[int] = set()
     for start in range(count):
         circle = [k for k in range(count) if k in reached[start] and start in reached[k]]
-        if circle and start not in told:
-            told |= set(circle)
+        if circle and start not in yielded:
+            yielded |= set(circle)
             yield circle
 
 

@@ -110,9 +110,9 @@ class ScriptRun:
         self.script, self.world, self.base = script, world, config
         self.agents = world.agents
         ends = [leaf for c in all_conditions(script) for leaf in models.leaves(c)]
-        told = [leaf.milestone for leaf in ends if isinstance(leaf, models.MilestoneReached)]
+        milestones = [leaf.milestone for leaf in ends if isinstance(leaf, models.MilestoneReached)]
         asked = [leaf.flag for leaf in ends if isinstance(leaf, models.FlagIsSet)]
-        self.milestones = tuple(dict.fromkeys([*script.milestones, *told]))
+        self.milestones = tuple(dict.fromkeys([*script.milestones, *milestones]))
         self.flags = tuple(dict.fromkeys([*script.flags, *asked]))
         self.states = Columns(count, record(script, len(self.agents), len(self.milestones)))
         self.messages = script.responses(models.Message)
@@ -209,9 +209,9 @@ class ScriptRun:
     def words(self, agent: int, note: int) -> str | None:
         """Return what an agent reads: its goal, and the last message."""
         goal = self._goals.get(self.agents[agent])
-        told = [f"Goal: {goal.words}"] if goal is not None and goal.words else []
-        told += [self.messages[note - 1].content] if note else []
-        return " ".join(told)[:MAX_HINT] or None
+        sentences = [f"Goal: {goal.words}"] if goal is not None and goal.words else []
+        sentences += [self.messages[note - 1].content] if note else []
+        return " ".join(sentences)[:MAX_HINT] or None
 
     def hints(self, env: int = 0) -> list[str | None]:
         """Return what every agent reads."""

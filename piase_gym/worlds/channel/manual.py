@@ -18,30 +18,30 @@ def channel_rules(config: SymbolConfig, said_with_what: str = "each command") ->
     if config.message_length > 1:
         least = f"a message of 1 to {config.message_length} symbols from 1 to {config.symbols}"
     to = ", or to one of them (saying 1 to NAME)" if config.message_to else ""
-    told = [f"With {said_with_what} you can say {least} to all others{to}."]
-    return " ".join([*told, *channel_conditions(config)])
+    sentences = [f"With {said_with_what} you can say {least} to all others{to}."]
+    return " ".join([*sentences, *channel_conditions(config)])
 
 
 def further_rules(config: SymbolConfig) -> str:
     """Return what a prompt adds about a channel beyond single symbols to all; often nothing."""
-    told = channel_conditions(config)
+    sentences = channel_conditions(config)
     if config.message_to:
-        told.insert(0, "A symbol can be for one of them alone (saying 1 to NAME).")
+        sentences.insert(0, "A symbol can be for one of them alone (saying 1 to NAME).")
     if config.message_length > 1:
-        told.insert(0, f"A message has up to {config.message_length} symbols (saying 1 2).")
-    return " ".join(["", *told])
+        sentences.insert(0, f"A message has up to {config.message_length} symbols (saying 1 2).")
+    return " ".join(["", *sentences])
 
 
 def channel_conditions(config: MessageConfig) -> list[str]:
     """Return sentences about when and by whom messages are heard, and what they cost."""
-    told: list[str] = []
+    sentences: list[str] = []
     if config.message_delay:
         steps = f"{config.message_delay} step{'' if config.message_delay == 1 else 's'}"
-        told.append(f"What is said is heard {steps} later.")
-    told += limit_rules(config)
+        sentences.append(f"What is said is heard {steps} later.")
+    sentences += limit_rules(config)
     if config.message_loss:
-        told.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
-    return told + history_rules(config)
+        sentences.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
+    return sentences + history_rules(config)
 
 
 def history_rules(config: MessageConfig) -> list[str]:
@@ -52,11 +52,11 @@ def history_rules(config: MessageConfig) -> list[str]:
 
 def limit_rules(config: MessageConfig) -> list[str]:
     """Return sentences about how far and by whom messages are heard, and what they cost."""
-    told: list[str] = []
+    sentences: list[str] = []
     if config.message_range is not None:
-        told.append(f"It is heard up to {config.message_range:g} {config.length_unit} away.")
+        sentences.append(f"It is heard up to {config.message_range:g} {config.length_unit} away.")
     if config.message_topology is not None:
-        told.append("Not everybody hears everybody.")
+        sentences.append("Not everybody hears everybody.")
     if config.message_cost:
-        told.append(f"Each message costs {config.message_cost:g}.")
-    return told
+        sentences.append(f"Each message costs {config.message_cost:g}.")
+    return sentences

@@ -112,8 +112,8 @@ class SpeakingWorld(ArrayWorld[Any, Any]):
         verbs: tuple[Verb, ...] = own.make_grammar()
         if len(self.agents) < 2:
             return verbs
-        told = "stay and speak to everyone else", "stay and speak to one agent"
-        return (*verbs, *speaking_verbs(self.agents, *told))
+        meanings = "stay and speak to everyone else", "stay and speak to one agent"
+        return (*verbs, *speaking_verbs(self.agents, *meanings))
 
     def legal(self, agent: int, command: Command) -> bool:
         """Return whether a command is legal now; speaking to oneself or to nobody never is."""

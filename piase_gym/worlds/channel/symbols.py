@@ -177,9 +177,9 @@ class ChannelForm:
             taken[letter.sender] += 1
             symbols = [int(symbol) for symbol in letter.message.split()]
             symbols += [0] * (self.word - len(symbols))
-            told = [letter.recipient != EVERYONE] * self.alone + [steps + 1] * self.dated
+            extra = [letter.recipient != EVERYONE] * self.alone + [steps + 1] * self.dated
             q = start + place * size
-            vector[q : q + size] = [*symbols, *told]
+            vector[q : q + size] = [*symbols, *extra]
 
     # -- text -----------------------------------------------------------------------------
 

@@ -111,8 +111,8 @@ def facts_of(
     ]
     row, column = form.own_cell((x, y))
     rows[row][column] = "floor" if form.whole_grid else YOU
-    told, memory = form.told + STATUS * form.status, len(values) - form.recall
-    heard = form.channel.read(values[told:memory], agent)
+    end, memory = form.told + STATUS * form.status, len(values) - form.recall
+    heard = form.channel.read(values[end:memory], agent)
     return GridWorldFacts(
         agent=agent,
         messages=heard.messages,
@@ -123,7 +123,7 @@ def facts_of(
         carrying=NAMES[carry] if carry else None,
         cells=tuple(map(tuple, rows)),
         goal=form.goal_of(ahead, aside),
-        status=_read_status(values[form.told : told]),
+        status=_read_status(values[form.told : end]),
         earlier=heard.earlier,
         recall=recalled(values[memory:], form),
     )

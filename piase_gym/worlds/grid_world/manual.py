@@ -94,16 +94,16 @@ def _acting(config: GridWorldConfig) -> list[str]:
         if config.frame == "grid"
         else "Turn until it is ahead of you"
     )
-    told = [f"Interact acts on the one cell ahead of you: it {listing(deeds)}."]
+    sentences = [f"Interact acts on the one cell ahead of you: it {listing(deeds)}."]
     filling = [name for name, codes in _FILLING.items() if _present(config) & codes]
     if filling:
         one = filling[0] if len(filling) == 1 else "each of these"
-        told.append(
+        sentences.append(
             f"{listing(filling).capitalize()} {'fill' if len(filling) > 1 else 'fills'} a whole "
             f"cell, which you cannot walk onto. To act on {one}, stand next to it. {turn}, then "
             "interact."
         )
-    return told
+    return sentences
 
 
 def _deeds(config: GridWorldConfig) -> list[str]:
@@ -164,12 +164,12 @@ def _sides(config: GridWorldConfig) -> str:
         return ""
     names = config.names()
     sides = {"tagger": names[: config.num_taggers], "runner": names[config.num_taggers :]}
-    told = [
+    parts = [
         f" {listing(who)} {'are' if len(who) > 1 else 'is a'} {side}{'s' * (len(who) > 1)}"
         for side, who in sides.items()
         if who
     ]
-    return f"{';'.join(told)}. Who is tagged leaves the grid."
+    return f"{';'.join(parts)}. Who is tagged leaves the grid."
 
 
 def _seeing(config: GridWorldConfig) -> str:
@@ -278,8 +278,8 @@ def _rewards(config: GridWorldConfig) -> str:
     """List the reward table, without what cannot happen."""
     fields: Mapping[str, Any] = type(config.rewards).model_fields
     values = config.rewards.model_dump()
-    told = [key for key in values if key not in _USED or _USED[key](config)]
-    words = {key: fields[key].description for key in told}
+    keys = [key for key in values if key not in _USED or _USED[key](config)]
+    words = {key: fields[key].description for key in keys}
     if config.frame == "agent":
         words["move"] = "entering a free cell or turning"
-    return "; ".join(f"{words[key]} {values[key]:+g}" for key in told) + "."
+    return "; ".join(f"{words[key]} {values[key]:+g}" for key in keys) + "."

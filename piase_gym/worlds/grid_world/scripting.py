@@ -167,9 +167,9 @@ def _forget(state: Any, number: str, places: str, gone: NDArray[np.bool_]) -> No
 
 def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
     """Say why nothing can appear on a cell of a config, as far as the config determines it."""
-    told = no_cell(config.width, config.height, place)
-    if told or thing is None:
-        return told
+    message = no_cell(config.width, config.height, place)
+    if message or thing is None:
+        return message
     x, y = (int(part) for part in place)
     border = config.border and not (0 < x < config.width - 1 and 0 < y < config.height - 1)
     code = WALL if (x, y) in config.walls or border else config.plan.get((x, y), FLOOR)

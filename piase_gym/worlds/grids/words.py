@@ -142,8 +142,8 @@ class _Words(dict[int, str]):
         self.size = form.rows * form.columns
         self.most = most_mentions(self.size)
         window = 0 if form.whole_grid else len(form.shown[0])
-        told = form.rows, form.columns, window, form.frame == "agent", _things(form)
-        self.shown = readable(np.array([told], SHOWN))
+        row = form.rows, form.columns, window, form.frame == "agent", _things(form)
+        self.shown = readable(np.array([row], SHOWN))
 
     def __missing__(self, number: int) -> str:
         """Make the words of a number that has not occurred before."""

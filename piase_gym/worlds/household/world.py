@@ -309,13 +309,13 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
         if self.config.lists_commands:
             self.rows(agent)
             near = self._near[agent]
-            following, told = set(), set()
+            following, lines = set(), set()
             for line, _, verb, _, _ in near:
                 if verb in _FOLLOWING:
                     following.add(line)
                 elif verb not in _ALWAYS:
-                    told.add(line)
-            commands, could = tuple(sorted(told)), options(known.here, holding, self.placing)
+                    lines.add(line)
+            commands, could = tuple(sorted(lines)), options(known.here, holding, self.placing)
             barred = tuple([name for name, line in could if line not in following])
             away = self._away(agent) if several else ()
         facts = HouseholdFacts(

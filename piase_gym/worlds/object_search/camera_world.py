@@ -135,20 +135,20 @@ class CameraSearch(ObjectSearch):
         notable = int(KERNELS.step_one(one))
         if notable < 0:
             return notable
-        told, right = self._look()
+        named, right = self._look()
         self.states["seen"][0] = right
         notable |= int(judge_one(one))
-        self._show(told)
+        self._show(named)
         return notable
 
     def _reset_one(self, one: NDArray[Any], what: int, seed: int = 0) -> int:
         """Also take the first pictures of an episode, or those of a restored state."""
         fault = 0 if what == REBUILD else super()._reset_one(one, what, seed)
         if one is self.one and not fault:
-            told, right = self._look()
+            named, right = self._look()
             if what != REBUILD:
                 one["state"]["found"] = np.bitwise_or.reduce(right) & one["state"]["goal"]
-            self._show(told)
+            self._show(named)
         return fault
 
     def _look(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
@@ -159,7 +159,7 @@ class CameraSearch(ObjectSearch):
             one bit per name.
         """
         record, count = self.states[0], len(self.agents)
-        told, right = np.zeros_like(record["seen"]), np.zeros_like(record["seen"])
+        named, right = np.zeros_like(record["seen"]), np.zeros_like(record["seen"])
         taking_part = (self._events != NONE).tolist()
         eyes = [self._eye(agent) if taking_part[agent] else None for agent in range(count)]
         camera = self._set_up(eyes) if any(taking_part) else None
@@ -168,9 +168,9 @@ class CameraSearch(ObjectSearch):
                 self.shots[agent] = shot = self._take(camera, agent, eye)
                 there = {seen.name for seen in shot.truth.objects}
                 names = {seen.name for seen in shot.told.objects if seen.name in self._numbers}
-                told[agent] = sum(1 << self._numbers[name] for name in names)
+                named[agent] = sum(1 << self._numbers[name] for name in names)
                 right[agent] = sum(1 << self._numbers[name] for name in names & there)
-        return told, right
+        return named, right
 
     def _eye(self, agent: int) -> CameraPose:
         """Return where an agent is and where it looks."""
@@ -198,18 +198,20 @@ class CameraSearch(ObjectSearch):
         things = {body: names[number] for body, number in camera.things.items()}
         truth = objects_in(mask, things, LEAST)
         try:
-            told = tidy(self._describe(picture), *picture.shape[:2])
+            described = tidy(self._describe(picture), *picture.shape[:2])
         except PiaseError as error:
-            told = tidy(Description((), f"The picture is not described: {error}"), LINES, WIDTH)
-        self._note(agent, picture, told)
+            described = tidy(
+                Description((), f"The picture is not described: {error}"), LINES, WIDTH
+            )
+        self._note(agent, picture, described)
         glimpsed = frozenset(things[body] for body in np.unique(mask).tolist() if body in things)
-        return CameraView(picture, truth, told, glimpsed)
+        return CameraView(picture, truth, described, glimpsed)
 
-    def _note(self, agent: int, picture: Picture, told: Description) -> None:
+    def _note(self, agent: int, picture: Picture, described: Description) -> None:
         """Keep the log lines of a describer that cannot repeat its descriptions."""
         drain = getattr(self._describe, "log_entries", None)
         for event_type, data in drain() if drain is not None else ():
-            entry = {**data, **description_value(picture, told)}
+            entry = {**data, **description_value(picture, described)}
             self._entries.append((self.agents[agent], event_type, entry))
 
     def log_entries(self) -> Sequence[LogEntry]:
@@ -218,10 +220,10 @@ class CameraSearch(ObjectSearch):
         self._entries.clear()
         return found
 
-    def _show(self, told: NDArray[np.uint16]) -> None:
+    def _show(self, named: NDArray[np.uint16]) -> None:
         """Write the vectors again, with what agents are told about their pictures."""
         super()._reset_one(self.one, REBUILD)
-        self.states["seen"][0] = told  # instead of what the house shows
+        self.states["seen"][0] = named  # instead of what the house shows
         form = self.form
         for agent in np.flatnonzero(self._events != NONE).tolist():
             row, described = self._obs[agent], self.shots[agent].told
@@ -253,10 +255,10 @@ class CameraSearch(ObjectSearch):
 
     def score(self, agent: int) -> tuple[Score, Score]:
         """Score what an agent is told of its picture against the mask: objects, and caption."""
-        truth, told = self.shots[agent].truth, self.shots[agent].told
+        truth, described = self.shots[agent].truth, self.shots[agent].told
         return (
-            score_objects(told.objects, truth.objects),
-            score_caption(told.caption, truth.objects, self._numbers),
+            score_objects(described.objects, truth.objects),
+            score_caption(described.caption, truth.objects, self._numbers),
         )
 
     def unknown_to(self, agent: int) -> dict[str, Any]:

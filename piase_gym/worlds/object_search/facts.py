@@ -139,12 +139,12 @@ def facts_of(
     _, width, height, x, y, z, heading, pitch, roll, total = values[start : start + 10]
     steps, limit = (values[start + i] + 256 * values[start + i + 1] for i in (10, 12))
     house = form.house
-    told = _pieces(values[form.told : form.others], form.report)
+    reports = _pieces(values[form.told : form.others], form.report)
     return ObjectSearchFacts(
         agent=form.names[agent],
         messages=tuple(
             Message(name, EVERYONE, write_report(report_of(report, form), form))
-            for name, report in zip(form.names, told, strict=False)
+            for name, report in zip(form.names, reports, strict=False)
             if report[0]
         ),
         hint=hint,
@@ -227,6 +227,6 @@ def vector_of(facts: ObjectSearchFacts, form: Form) -> NDArray[np.uint8]:
         place = form.told + form.report * form.names.index(letter.sender)
         x, *turned = pose_codes(report.pose)
         window = codes_of(report.cells, form)
-        told = [x + 1, *turned, *bits_of(report.objects, form), *window]
-        vector[place : place + form.report] = told
+        codes = [x + 1, *turned, *bits_of(report.objects, form), *window]
+        vector[place : place + form.report] = codes
     return vector

@@ -20,9 +20,9 @@ def manual(config: ObjectSearchConfig) -> Manual:
     """Return the words of the prompt."""
     values = config.rewards.model_dump()
     values["message"] -= config.message_cost
-    told = [name for name in values if name != "message" or config.channel]
+    names = [name for name in values if name != "message" or config.channel]
     fields = type(config.rewards).model_fields
-    rewards = "; ".join(f"{fields[name].description} {values[name]:+g}" for name in told)
+    rewards = "; ".join(f"{fields[name].description} {values[name]:+g}" for name in names)
     end = f"An episode ends after {config.max_steps} steps at the latest"
     early = ", and as soon as all objects are found" if config.ends_when_found else ""
     return Manual(

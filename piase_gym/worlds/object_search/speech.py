@@ -38,10 +38,10 @@ class SpeakingExplorers(SpeakingWorld):
 
     def _letters_heard(self) -> list[Heard]:
         """Return what each agent is told now."""
-        told = super()._letters_heard()
+        by_agent = super()._letters_heard()
         return [
             Heard(tuple(Spoken(*letter) for letter in heard.messages), heard.earlier)
-            for heard in told
+            for heard in by_agent
         ]
 
     @staticmethod

@@ -157,10 +157,10 @@ def report_length(envelope: ObjectSearchEnvelope) -> int:
 def vector_length(envelope: ObjectSearchEnvelope) -> int:
     """Return the length of a vector."""
     others = OTHER * envelope.agents * envelope.house
-    told = report_length(envelope) * envelope.agents * envelope.channel
+    said = report_length(envelope) * envelope.agents * envelope.channel
     found = 2 * envelope.found
     caption = HINT_CODE * envelope.camera
-    return AREA * envelope.house + SCALARS + 2 * envelope.objects + found + others + told + caption
+    return AREA * envelope.house + SCALARS + 2 * envelope.objects + found + others + said + caption
 
 
 def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDArray[Any]:
@@ -232,8 +232,8 @@ def find_problem(record: Any, table: Any) -> str:
         return "'shelf' must hold objects that there are, at positions that there are"
     if not 0 <= record["covered"] <= record["open"]:
         return "'covered' must be in 0..'open'"
-    told = _reports(record)
-    if not (told[:, :6] < (width + 1, max(2, height), LEVELS, 4, 3, 3)).all():
+    reports = _reports(record)
+    if not (reports[:, :6] < (width + 1, max(2, height), LEVELS, 4, 3, 3)).all():
         return "'told' must hold reports from poses that there are"
     return _find_house_problem(record, width, height) if table["house"] else ""
 

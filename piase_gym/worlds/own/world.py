@@ -419,8 +419,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
 
     def objects(self) -> Objects:
         """Return the ``objects`` of the state that the environment returns, and the agents."""
-        told = self._state_of_env() if self.has_state and self._fault is None else None
-        rows = told.get("objects") if isinstance(told, Mapping) else None
+        state = self._state_of_env() if self.has_state and self._fault is None else None
+        rows = state.get("objects") if isinstance(state, Mapping) else None
         things = rows.items() if isinstance(rows, Mapping) else ()
         named = {
             str(name): {"kind": "object", **jsonable(properties)}
@@ -503,12 +503,12 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     def digest_state(self) -> Any:
         """Return the environment's own state if it has one, else what all agents are shown."""
         if self._fault is not None:
-            told: Any = self._fault.as_dict()
+            value: Any = self._fault.as_dict()
         elif self.has_state:
-            told = self._state_of_env()
+            value = self._state_of_env()
         else:
-            told = [jsonable(self._shown(i)) for i in range(len(self.agents))]
-        return [self.steps, self._status, told]
+            value = [jsonable(self._shown(i)) for i in range(len(self.agents))]
+        return [self.steps, self._status, value]
 
     def digest(self) -> str:
         """Return a digest of the state, or of what is shown if the environment has no state."""

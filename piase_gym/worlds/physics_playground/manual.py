@@ -140,11 +140,11 @@ def _sides(config: PhysicsPlaygroundConfig) -> str:
     sides: dict[str, list[str]] = {"keeper": [], "chaser": []}
     for agent, name in enumerate(config.names(config.agents)):
         sides[role(agent)].append(name)
-    told = [
+    parts = [
         f"{listing(names)} {f'are {side}s' if names[1:] else f'is a {side}'}"
         for side, names in sides.items()
     ]
-    return f"{'; '.join(told)}."
+    return f"{'; '.join(parts)}."
 
 
 _INTO_ZONE = (
@@ -167,20 +167,20 @@ _WAYS = {
 def _rewards(config: PhysicsPlaygroundConfig) -> str:
     """Say what the rewards are, in numbers."""
     table = config.rewards
-    told = [
+    parts = [
         f"{table.done:+g} when the task is done",
         f"{table.progress:+g} for each metre that {_WAYS[config.task]} has become shorter",
         f"{table.step:+g} every step",
         f"{table.illegal:+g} for an illegal or unreadable command",
     ]
     if config.row.places:
-        told[1:1] = [
+        parts[1:1] = [
             f"{table.placed:+g} for each thing that comes to its place",
             f"{table.taken:+g} for each that leaves it",
         ]
     if config.task == "keep_away":
-        told[1:1] = [
+        parts[1:1] = [
             f"{table.lost:+g} for losing",
             f"{table.kept:+g} every step to keepers, the opposite to chasers",
         ]
-    return "; ".join(told) + "."
+    return "; ".join(parts) + "."

@@ -474,8 +474,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsPlaygroundFacts]):
 
     def describe_step(self, acts: Sequence[Act], result: StepResult) -> list[LastStep | None]:
         """Describe a stride as a whole: its rewards and milestones add up."""
-        told = zip(super().describe_step(acts, result), self.strides, strict=True)
-        return [last and stride.added_up(last) if stride else last for last, stride in told]
+        pairs = zip(super().describe_step(acts, result), self.strides, strict=True)
+        return [last and stride.added_up(last) if stride else last for last, stride in pairs]
 
     def _explode(self, step: Step) -> StepResult:
         """End an episode after its numbers became nonsense; things stay where they last were."""
@@ -639,7 +639,7 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsPlaygroundFacts]):
         if stride is not None:
             left = self.config.max_steps - self.play.t
             playing = self.play.status[agent] == "playing"
-            said.append(strides.told(stride, self.config.seconds, left if playing else None))
+            said.append(strides.progress(stride, self.config.seconds, left if playing else None))
         return " ".join(filter(None, said)) or None
 
     def command(self, agent: int, index: int) -> Command | InvalidAction:

@@ -264,14 +264,14 @@ def _lost(error: Exception) -> WindowError:
 
 def _no_display(error: BaseException) -> WindowError:
     """Return an error that says that there is no display, and what may be wrong."""
-    shown, told = os.environ.get("DISPLAY"), " ".join(str(error).split())[:200]
+    shown, message = os.environ.get("DISPLAY"), " ".join(str(error).split())[:200]
     if _has_x():
         if shown is None:
             return WindowError(Reason.NO_DISPLAY, "no display can be used: DISPLAY is not set")
-        told = f"DISPLAY is {shown!r}; {told}"
-    if "Xauthority" in told:
-        told += "; create that file, empty, if the display needs none"
-    return WindowError(Reason.NO_DISPLAY, f"no display can be used: {told}")
+        message = f"DISPLAY is {shown!r}; {message}"
+    if "Xauthority" in message:
+        message += "; create that file, empty, if the display needs none"
+    return WindowError(Reason.NO_DISPLAY, f"no display can be used: {message}")
 
 
 def _keyboard(what: str) -> Any:

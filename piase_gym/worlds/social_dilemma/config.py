@@ -252,8 +252,8 @@ class SocialDilemmaConfig(RecallConfig, SymbolConfig):
     @property
     def words(self) -> tuple[str, str]:
         """The names in texts of the two choices of a matrix game, to cooperate and to defect."""
-        told = {"neutral": ("a", "b"), "roles": ROLES}
-        return told.get(self.choice_names) or GAMES_BY_NAME[self.game].names
+        pairs = {"neutral": ("a", "b"), "roles": ROLES}
+        return pairs.get(self.choice_names) or GAMES_BY_NAME[self.game].names
 
     @property
     def is_commons(self) -> bool:

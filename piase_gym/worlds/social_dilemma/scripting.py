@@ -111,9 +111,9 @@ def remove(
 
 def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
     """Say why there is no such place, or nothing can appear there in any episode."""
-    told = no_cell(config.width, config.height, place)
-    if told or thing is None:
-        return told
+    message = no_cell(config.width, config.height, place)
+    if message or thing is None:
+        return message
     x, cleanup = int(place[0]), config.game == "cleanup"
     if thing == "waste" and not cleanup:
         return "waste floats on water, and there is none in this game"

@@ -260,23 +260,23 @@ def _filled(
                 if numeric or template not in _OF_NUMBERS:
                     yield "one", (i, j, k), query(template, t=t, c=c)
             for v, value, s, test in _conditions(values, numeric):
-                told = {"t": t, "test": test.format(d=c, v=value)}
-                yield "count_where", (i, j, v, s), query(_COUNT_WHERE, **told)
+                fields = {"t": t, "test": test.format(d=c, v=value)}
+                yield "count_where", (i, j, v, s), query(_COUNT_WHERE, **fields)
                 for o, other in enumerate(columns):
                     if o != j:
                         place = (i, o, j, v, s)
-                        yield "filter", place, query(_FILTER, c=name(other.name), **told)
+                        yield "filter", place, query(_FILTER, c=name(other.name), **fields)
             for o, other in enumerate(columns):
                 if o != j and not column.key:
                     for k, template in enumerate(_TWO):
-                        told = {"t": t, "c": name(other.name), "d": c}
-                        yield "two", (i, o, j, k), query(template, **told)
+                        fields = {"t": t, "c": name(other.name), "d": c}
+                        yield "two", (i, o, j, k), query(template, **fields)
     for r, (table, parent, key, to) in enumerate(_links(schema)[: slots.references]):
-        told = {"t": name(table.name), "u": name(parent.name), "k": name(key), "o": name(to)}
+        fields = {"t": name(table.name), "u": name(parent.name), "k": name(key), "o": name(to)}
         for j, one in enumerate(table.columns[: slots.columns]):
             for d, two in enumerate(parent.columns[: slots.columns]):
                 for v, value in enumerate(values):
-                    row = {**told, "c": name(one.name), "d": name(two.name), "v": value}
+                    row = {**fields, "c": name(one.name), "d": name(two.name), "v": value}
                     yield "joined", (r, j, d, v), query(_JOINED, **row)
 
 

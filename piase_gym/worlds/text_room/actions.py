@@ -252,8 +252,8 @@ def _spoken(bases: Bases, words: Vocabulary) -> Iterator[tuple[int, Command]]:
     for p, phrase in enumerate(PHRASES):
         yield bases["say"] + p, Command("say", {"message": phrase})
         for a, agent in enumerate(words.agents):
-            told = {"agent_id": agent, "message": phrase}
-            yield bases["tell"] + a * len(PHRASES) + p, Command("tell", told)
+            params = {"agent_id": agent, "message": phrase}
+            yield bases["tell"] + a * len(PHRASES) + p, Command("tell", params)
     for item, i in words.objects.items():
         if i < words.envelope.items:
             for a, agent in enumerate(words.agents):

@@ -126,7 +126,7 @@ def _worth(config: TextRoomConfig, plot: Plot | None) -> str:
     """Say what is rewarded."""
     table = config.rewards
     loses = bool(plot and plot.losses)
-    told = priced(
+    rewards = priced(
         (table.win, "for winning"),
         (table.lose * loses, "for losing"),
         (table.step, "for each step"),
@@ -139,7 +139,7 @@ def _worth(config: TextRoomConfig, plot: Plot | None) -> str:
         if plot is None or any(isinstance(c, MaxSteps) for c in plot.story.lose_conditions)
         else ""
     )
-    return f"{told}{late}"
+    return f"{rewards}{late}"
 
 
 def _example(met: Mechanics) -> tuple[str, str]:
@@ -164,14 +164,14 @@ def goal_of(plot: Plot, agent: int) -> str:
     known = [setup.agent_id for setup in story.agent_setup]
     mine = known[agent] if agent < len(known) else None
     flags = names.flags(story)
-    told = []
+    parts = []
     for condition in story.win_conditions:
         who = getattr(condition, "agent_id", None)
         if condition.type == "flag_set" and condition.flag_name not in flags:
             continue  # nothing ever sets it
         own = who == mine if who or len(known) > 1 else True
-        told.append(_to_do(condition) if own else f"see that {_in_words(condition, who)}")
-    ways = (" or " if story.win_logic == "any" else " and ").join(told)
+        parts.append(_to_do(condition) if own else f"see that {_in_words(condition, who)}")
+    ways = (" or " if story.win_logic == "any" else " and ").join(parts)
     return f"{ways or 'last as long as you can'}."
 
 

@@ -192,8 +192,8 @@ class Plot:
 
     def look_of(self, k: int, looks: Mapping[str, str]) -> str:
         """Return how an object looks, given the descriptions that have changed."""
-        told = self.things[k].description
-        return looks.get(f"object:{self.objects[k]}", told) if looks else told
+        description = self.things[k].description
+        return looks.get(f"object:{self.objects[k]}", description) if looks else description
 
     def __deepcopy__(self, _memo: Any) -> Plot:
         """Return itself: a plot never changes."""

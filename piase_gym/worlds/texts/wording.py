@@ -49,8 +49,8 @@ def priced(*table: tuple[float, str]) -> str:
     Args:
         *table: Pairs of a reward and the words for its reason.
     """
-    told = [f"{worth:+g} {what}" for worth, what in table if worth]
-    return f"{', '.join(told)}." if told else "nothing."
+    parts = [f"{worth:+g} {what}" for worth, what in table if worth]
+    return f"{', '.join(parts)}." if parts else "nothing."
 
 
 def listing(words: Iterable[str]) -> str:

@@ -78,9 +78,9 @@ def recall_text(cells: Sequence[Recalled]) -> str:
     text = ""
     for ago in sorted(moments):
         kinds = sorted(moments[ago].items(), key=lambda kind: _rank(kind[0]))
-        told = [_box_text(name, *box) for name, places in kinds for box in _boxes(places)]
+        parts = [_box_text(name, *box) for name, places in kinds for box in _boxes(places)]
         more = " or more" if ago == OLDEST else ""
-        text += f"\nSeen {ago}{more} step{'s' * (ago != 1)} ago: {'; '.join(told)}."
+        text += f"\nSeen {ago}{more} step{'s' * (ago != 1)} ago: {'; '.join(parts)}."
     return text
 
 

@@ -103,6 +103,6 @@ def _draw_box(
     things = [_thing(game, state, k) for k in state.contents[r]]
     if len(things) > lines:
         things = [*things[: lines - 1], f"and {len(things) - lines + 1} more"]
-    for line, told in enumerate(things):
+    for line, name in enumerate(things):
         colour = mix(INK, PAPER, 0.45) if closed else INK
-        pen.text((left, top + LINE * line), told[:26], colour, font(13))
+        pen.text((left, top + LINE * line), name[:26], colour, font(13))

@@ -80,12 +80,12 @@ class VectorWriter:
         if isinstance(kept, tuple) or not form.by_pieces:
             given = kept if isinstance(kept, tuple) else (kept,)
             return text_of(facts_of(given[0], agent, form, *given[1:]), form)
-        window, *told, others, things, spot, turned, counts = self._cut(kept)
+        window, *reports, others, things, spot, turned, counts = self._cut(kept)
         here = self._here(spot, turned, window) if window else f"position {spot[0]}."
         seen = self._seen[things]
         if others.strip(b"\0"):
             seen += self._see_others(others)
-        for number, report in enumerate(told):
+        for number, report in enumerate(reports):
             if report[0]:
                 seen += self._reports[number][report]
         return f"{self._heads[agent][counts]}{here}{seen}"
@@ -113,8 +113,8 @@ class VectorWriter:
     def _see(self, places: bytes) -> str:
         """Write which objects are in sight, after a line break."""
         found = objects_of(places, self.form)
-        told = found or not self.form.house
-        return f"\nYou see {seen_text(found, False)}." if told else ""
+        shown = found or not self.form.house
+        return f"\nYou see {seen_text(found, False)}." if shown else ""
 
     def _see_others(self, places: bytes) -> str:
         """Write which agents are in sight, each after a line break."""
@@ -126,13 +126,13 @@ class VectorWriter:
         """Write where an agent is seen, after a line break."""
         return f"\n{other_text(other_of(number, place, self.form))}"
 
-    def _report(self, number: int, told: bytes) -> str:
+    def _report(self, number: int, report: bytes) -> str:
         """Write what an agent has reported, after a line break."""
         form = self.form
-        here = f"position {told[0] - 1}"
+        here = f"position {report[0] - 1}"
         if form.house:
-            here = self._here(_LESS[told[0]] + told[1:3], told[3:6], told[POSE:])
-        return f"\n{form.names[number]} says: {report_text(here, self._names[told[6:8]], form)}"
+            here = self._here(_LESS[report[0]] + report[1:3], report[3:6], report[POSE:])
+        return f"\n{form.names[number]} says: {report_text(here, self._names[report[6:8]], form)}"
 
     def _name(self, bits: bytes) -> str:
         """Write which objects a report names."""

@@ -127,10 +127,10 @@ def read_names(words: str, form: Form) -> tuple[str, ...]:
         TextParseError: If there is no such object, or they are not in the order of the config.
     """
     known = {with_article(name): name for name in form.things}
-    told = () if words == NOTHING else tuple(words.split(", "))
-    for name in told:
+    listed = () if words == NOTHING else tuple(words.split(", "))
+    for name in listed:
         require(form.world, name in known, words, f"objects are {', '.join(known)}")
-    names = tuple(known[name] for name in told)
+    names = tuple(known[name] for name in listed)
     order = [form.things.index(name) for name in names]
     require(form.world, order == sorted(set(order)), words, "they are named in their order")
     return names

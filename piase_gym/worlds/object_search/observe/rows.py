@@ -65,12 +65,12 @@ def expected(cells: bytes, sight: int) -> bytes:
 
 def window_text(cells: bytes, sight: int) -> str:
     """Write what fills the columns ahead, each line after a line break; see `expected`."""
-    taken, told = expected(cells, sight), dict[int, list[tuple[int, str]]]()
+    taken, by_code = expected(cells, sight), dict[int, list[tuple[int, str]]]()
     for ahead in range(1, SIDE):
         row = slice((SIDE - 1 - ahead) * SIDE, (SIDE - ahead) * SIDE)
         for code, place in _places(cells[row], taken[row], min(ahead, MIDDLE)):
-            told.setdefault(code, []).append((ahead, place))
-    return "".join(f"\n{TITLES[code]} {_items_text(found)}." for code, found in told.items())
+            by_code.setdefault(code, []).append((ahead, place))
+    return "".join(f"\n{TITLES[code]} {_items_text(found)}." for code, found in by_code.items())
 
 
 @functools.lru_cache(maxsize=8192)
@@ -96,12 +96,12 @@ def _place(start: int, end: int, wide: int) -> str:
 
 def _items_text(found: Sequence[tuple[int, str]]) -> str:
     """Write where the columns of a kind are: rows, and the places in them."""
-    told = []
+    parts = []
     for (first, last), spans in groupby(sorted(_spans(found), key=_rows_of), key=_rows_of):
         places = _listed([place for _, _, place in spans])
         rows = f"{first if first == last else f'{first} to {last}'} ahead"
-        told.append(rows if places == STRAIGHT else f"{rows}, {places}")
-    return "; ".join(told)
+        parts.append(rows if places == STRAIGHT else f"{rows}, {places}")
+    return "; ".join(parts)
 
 
 def _listed(places: list[str]) -> str:
@@ -153,14 +153,14 @@ def read_window(lines: Sequence[str], below: int, form: Form) -> bytes:
         TextParseError: If they are not what is written of any window.
     """
     sight = form.config.sight
-    told = {column: code for line in lines for column, code in _read_line(line, form)}
+    codes = {column: code for line in lines for column, code in _read_line(line, form)}
     cells = bytearray([UNSEEN]) * AREA
     cells[OWN] = below
     for ahead in range(1, SIDE):
         taken = expected(bytes(cells), sight)
         for column, _ in _LINES:
             if AHEAD[column] == ahead:
-                cells[column] = told.get(column, taken[column])
+                cells[column] = codes.get(column, taken[column])
     found = bytes(cells)
     wanted = window_text(found, sight)
     said = "".join(f"\n{line}" for line in lines)

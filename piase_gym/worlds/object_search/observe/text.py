@@ -171,10 +171,10 @@ def _read_objects(reader: LineReader, form: Form) -> tuple[VisibleObject, ...]:
     where = "25%, 40%" if pictures else "column 1, row 2"
     most = (101, 101) if pictures else (form.envelope.width, form.envelope.height)
     for item in match.group(1).split("; "):
-        told = (_SPOT if pictures else _THING).fullmatch(item)
-        reader.require(told is not None, f"objects are 'a lamp at {where}'")
-        assert told is not None
-        name, x, y = known.get(told.group(1)), int(told.group(2)), int(told.group(3))
+        parts = (_SPOT if pictures else _THING).fullmatch(item)
+        reader.require(parts is not None, f"objects are 'a lamp at {where}'")
+        assert parts is not None
+        name, x, y = known.get(parts.group(1)), int(parts.group(2)), int(parts.group(3))
         reader.require(name is not None, f"objects are {', '.join(known)}")
         reader.require(x < most[0] and y < most[1], "there is no such place")
         found.append(VisibleObject(str(name), (x, y)))

@@ -141,11 +141,11 @@ def _legend(state: PlayState) -> str:
     """Say what the letters that are there mean."""
     things = [*(state.objects[number] for number in state.there), *state.statics]
     found = {LETTERS[body.shape]: body.shape for body in things}
-    told = ["0, 1, …: agents, with ^ v < > / \\ where they head" if len(state.agents) > 1 else ""]
-    told[0] = told[0] or "0: the agent, with ^ v < > / \\ where it heads"
-    told += [f"{letter} {name}" for letter, name in found.items()]
-    told += [". the zone"] if state.zone else []
-    return ", ".join(told + (["x target"] if state.targets else []))
+    parts = ["0, 1, …: agents, with ^ v < > / \\ where they head" if len(state.agents) > 1 else ""]
+    parts[0] = parts[0] or "0: the agent, with ^ v < > / \\ where it heads"
+    parts += [f"{letter} {name}" for letter, name in found.items()]
+    parts += [". the zone"] if state.zone else []
+    return ", ".join(parts + (["x target"] if state.targets else []))
 
 
 def _wrapped(lines: Sequence[str]) -> list[str]:

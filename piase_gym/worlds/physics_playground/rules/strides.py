@@ -233,7 +233,7 @@ def heading_to(pose: Pose, place: Sequence[float]) -> tuple[float, float]:
     return math.hypot(dx, dy), math.atan2(left, ahead)
 
 
-def told(stride: Stride, seconds: float, steps_left: int | None) -> str:
+def progress(stride: Stride, seconds: float, steps_left: int | None) -> str:
     """Say how a stride has ended, or how far it has come.
 
     Args:

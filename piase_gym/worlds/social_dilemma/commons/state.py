@@ -123,8 +123,8 @@ def layout_for(envelope: SocialDilemmaEnvelope) -> np.dtype[Any]:
 
 def vector_length(envelope: SocialDilemmaEnvelope) -> int:
     """Return the length of a vector."""
-    told = envelope.agents * TOLD * envelope.reputation + envelope.message_bytes
-    return envelope.window**2 + SCALARS + told
+    others = envelope.agents * TOLD * envelope.reputation + envelope.message_bytes
+    return envelope.window**2 + SCALARS + others
 
 
 def num_silent(envelope: SocialDilemmaEnvelope) -> int:

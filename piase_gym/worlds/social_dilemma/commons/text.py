@@ -75,11 +75,11 @@ def _seen_of_bytes(form: CommonsForm, cells: bytes, place: ViewerPlace) -> str:
 
 
 @functools.lru_cache(maxsize=8192)
-def _told_of_bytes(form: CommonsForm, agent: int, told: bytes) -> str:
+def _told_of_bytes(form: CommonsForm, agent: int, data: bytes) -> str:
     """Write what others have done, and said."""
     done = form.heard - form.told
-    text = _reputation_text(reputation_of(told[:done], agent, form))
-    heard = form.channel.read(told[done:], form.names[agent])
+    text = _reputation_text(reputation_of(data[:done], agent, form))
+    heard = form.channel.read(data[done:], form.names[agent])
     return "\n".join([text, *heard_lines(*heard)])
 
 

@@ -204,8 +204,8 @@ def history_of(past: Sequence[float], known: int) -> tuple[tuple[Chosen, ...], t
 
 def reputation_of(counts: Sequence[float], form: MatrixForm) -> tuple[tuple[str, int], ...]:
     """Read how often each of the others has cooperated, if there are reputations."""
-    told = zip(form.names, counts[: form.heard - form.recall], strict=False)
-    return tuple((n, int(count)) for n, count in told if form.config.reputation and count >= 0)
+    pairs = zip(form.names, counts[: form.heard - form.recall], strict=False)
+    return tuple((n, int(count)) for n, count in pairs if form.config.reputation and count >= 0)
 
 
 def vector_of(facts: MatrixFacts, form: MatrixForm) -> NDArray[np.float32]:

@@ -112,8 +112,8 @@ def payoff_length(envelope: SocialDilemmaEnvelope) -> int:
 
 def vector_length(envelope: SocialDilemmaEnvelope) -> int:
     """Return the length of a vector."""
-    told = envelope.agents * envelope.reputation + envelope.message_bytes
-    return PAST + 2 * envelope.memory + payoff_length(envelope) + told + envelope.coin + HINT_CODE
+    others = envelope.agents * envelope.reputation + envelope.message_bytes
+    return PAST + 2 * envelope.memory + payoff_length(envelope) + others + envelope.coin + HINT_CODE
 
 
 def heads(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> NDArray[np.float32]:
@@ -208,7 +208,7 @@ def find_problem(record: Any, table: Any) -> str:
     for name, high in (("t", int(table["max_steps"])), ("played", most), ("talk", table["talk"])):
         if not 0 <= record[name] <= high:
             return f"{name!r} must be in 0..{high}"
-    told = record["cooperated"]
-    if ((told < 0) | (told > record["played"])).any():
+    cooperated = record["cooperated"]
+    if ((cooperated < 0) | (cooperated > record["played"])).any():
         return "'cooperated' must be in 0..played for every agent"
     return channel_problem(record, table)

@@ -71,9 +71,9 @@ def _past_of_bytes(form: MatrixForm, known: int, past: bytes) -> str:
 @functools.lru_cache(maxsize=8192)
 def _told_of_bytes(form: MatrixForm, agent: str, data: bytes) -> str:
     """Write what others have done, and said."""
-    told = np.frombuffer(data, np.float32).tolist()
-    text = _reputation(form, reputation_of(told, form))
-    heard = form.channel.read(told[form.heard - form.recall :], agent)
+    values = np.frombuffer(data, np.float32).tolist()
+    text = _reputation(form, reputation_of(values, form))
+    heard = form.channel.read(values[form.heard - form.recall :], agent)
     return "\n".join([text, *heard_lines(*heard)])
 
 
@@ -241,8 +241,8 @@ class _Reader(LineReader):
         rounds = match.group(1).split("; ") if match else []
         self.require(len(rounds) <= self.config.memory, f"memory is {self.config.memory}")
         found = []
-        for told in rounds:
-            mine, _, rest = told.partition(", ")
+        for entry in rounds:
+            mine, _, rest = entry.partition(", ")
             chosen, unread = self.choice(mine)
             if self.config.agents == 2:
                 other, lost = self.choice(rest)
@@ -280,5 +280,5 @@ def longest_text(form: MatrixForm) -> int:
     """Return an upper bound for the length of a text."""
     envelope = form.envelope
     name = max(len(agent) for agent in form.names)
-    told = 80 * envelope.memory + envelope.agents * (2 * name + 80)
-    return 500 + told + HINT_TEXT + form.channel.text_length
+    past = 80 * envelope.memory + envelope.agents * (2 * name + 80)
+    return 500 + past + HINT_TEXT + form.channel.text_length

@@ -61,11 +61,11 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         """Return the choices by their names in texts; with symbols, ``... saying <symbol>``."""
         game, named = GAMES_BY_NAME[self.config.game], self.config.words
         meant = game.cooperate, game.defect
-        told = zip(named, meant, ROLES, game.names, ("a", "b"), _SYNONYMS, strict=True)
+        rows = zip(named, meant, ROLES, game.names, ("a", "b"), _SYNONYMS, strict=True)
         message = message_params(self.envelope, self.agents)
         verbs = [
             Verb(name, meaning, message, tuple({*more, *also} - {name}))
-            for name, meaning, *more, also in told
+            for name, meaning, *more, also in rows
         ]
         if message:
             symbol = replace(message[0], before="", optional=False)

@@ -178,8 +178,8 @@ def read_dump(text: str, name: str = "the dump") -> dict[str, bytes]:
         try:
             images = _images(text)
         except (ValueError, sqlite3.Error, RecursionError, errors.SqlglotError) as error:
-            told = f"SqlQuery: {name!r:.200} is no dump of MySQL: {error}"[:500]
-            raise ConfigError(told) from None
+            message = f"SqlQuery: {name!r:.200} is no dump of MySQL: {error}"[:500]
+            raise ConfigError(message) from None
         if not images:
             raise ConfigError(f"SqlQuery: {name!r:.200} has no database with a table")
         return images

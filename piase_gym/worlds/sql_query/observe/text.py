@@ -175,7 +175,7 @@ def parse(text: str, config: SqlQueryConfig) -> SqlQueryFacts:
     """
     names = config.names(config.fixed_envelope().agents)
     lines = LineReader("SqlQuery", text)
-    told, query, answer = lines.free(_TOLD), lines.free(_QUERY), _read_answer(lines)
+    feedback, query, answer = lines.free(_TOLD), lines.free(_QUERY), _read_answer(lines)
     head = lines.need(_HEAD)
     lines.require((head[1] is None) == (len(names) == 1), "several are told who it is for")
     task = lines.need(_TASK)
@@ -188,7 +188,7 @@ def parse(text: str, config: SqlQueryConfig) -> SqlQueryFacts:
         tables=tuple(_read_table(match, lines) for match in lines.every(_TABLE)),
         query=query,
         answer=answer,
-        feedback=told,
+        feedback=feedback,
         messages=tuple(read_letters(lines, names)),
         hint=lines.hint(),
     )
@@ -258,12 +258,12 @@ def longest_text(envelope: SqlQueryEnvelope) -> int:
 def native_of(facts: SqlQueryFacts, result: Result | None) -> str:
     """Return what InterCode's environment shows: the question, then rows or an error."""
     if result is None:
-        told = facts.question
+        shown = facts.question
     elif result.error is not None:
-        told = f"Error executing query: {result.error}"
+        shown = f"Error executing query: {result.error}"
     else:
-        told = cut(str(list(result.rows[:NATIVE_ROWS])), 4000)
-    lines = [told, *([facts.feedback] if facts.feedback else [])]
+        shown = cut(str(list(result.rows[:NATIVE_ROWS])), 4000)
+    lines = [shown, *([facts.feedback] if facts.feedback else [])]
     lines += [f"{letter.sender}: {letter.message}" for letter in facts.messages]
     lines += [f"Hint: {facts.hint}"] if facts.hint is not None else []
     return escape("\n".join(lines))

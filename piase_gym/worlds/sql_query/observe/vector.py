@@ -133,8 +133,8 @@ def schema_code(tables: tuple[Table, ...], question: str, slots: Slots) -> NDArr
         if table is None:
             values += [0.0] * TABLE_CODE
         else:
-            told = (len(table.columns) / 16, len(table.references) / 4)
-            values += [1, text_byte(table.name) / 64, *mention(table.name, question), *told]
+            sizes = (len(table.columns) / 16, len(table.references) / 4)
+            values += [1, text_byte(table.name) / 64, *mention(table.name, question), *sizes]
         links_of = {link.column for link in table.references} if table else set()
         best = max((mention(column.name, question) for column in columns), default=(0.0, 0.0))
         for column in columns:

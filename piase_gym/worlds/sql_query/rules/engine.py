@@ -188,10 +188,10 @@ def _run(
     if database.dialect != "sqlite" and own[-1] == NOTHING:
         return Result()
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
-    rows, columns, told, reason, changed = answer
-    if told is not None and database.dialect == "mysql":
-        told = mysql_error_text(told, tidied(sql), database)
-    return Result(rows, columns, told, reason, changed=changed)
+    rows, columns, message, reason, changed = answer
+    if message is not None and database.dialect == "mysql":
+        message = mysql_error_text(message, tidied(sql), database)
+    return Result(rows, columns, message, reason, changed=changed)
 
 
 def _unsendable(sql: str, limits: Limits) -> Result | None:
@@ -380,5 +380,5 @@ def _cpu_seconds(process: int) -> float:
 
 def _gone(reason: str) -> tuple[Any, ...]:
     """Return the answer to a query that the worker did not survive."""
-    told = {"timeout": "the query takes too long", "memory": "the query needs too much memory"}
-    return (), (), told[reason], reason, 0
+    sentences = {"timeout": "the query takes too long", "memory": "the query needs too much memory"}
+    return (), (), sentences[reason], reason, 0

@@ -108,8 +108,8 @@ class ServerEngine:
     def _fault(self, sql: str) -> Result | None:
         """Return the error of a statement that need not be sent, or ``None``."""
         if len(sql) > self.limits.sql:
-            told = f"the statement has {len(sql)} characters; at most {self.limits.sql} are run"
-            return Result(error=told, reason="too_long")
+            message = f"the statement has {len(sql)} characters; at most {self.limits.sql} are run"
+            return Result(error=message, reason="too_long")
         if "\0" in sql or any("\ud800" <= letter <= "\udfff" for letter in sql):
             return Result(error="the statement has characters that SQL has not", reason="syntax")
         sqlglot = reader("a database server")
@@ -124,8 +124,8 @@ class ServerEngine:
             return Result(error="one statement at a time", reason="several")
         if isinstance(found[0], sqlglot.exp.Condition):
             return Result(error="this is no statement", reason="syntax")
-        told = _denied(found[0], self.writes)
-        return Result(error=f"not allowed: {told}", reason="denied") if told else None
+        message = _denied(found[0], self.writes)
+        return Result(error=f"not allowed: {message}", reason="denied") if message else None
 
     def _connected(self) -> Any:
         """Return a connection in a transaction, with limits."""

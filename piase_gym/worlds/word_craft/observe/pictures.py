@@ -134,11 +134,11 @@ def _tree(pen: Any, rows: Sequence[tuple[int, str, bool]], left: int, head: int)
         )
 
 
-def _card(pen: Any, at: tuple[int, int], told: str, fill: str, edge: str, thick: int) -> None:
+def _card(pen: Any, at: tuple[int, int], word: str, fill: str, edge: str, thick: int) -> None:
     """Draw a card with a word."""
     x, y = at
     pen.rounded_rectangle((x, y, x + CARD, y + HIGH), 6, fill, edge, thick)
     letters = font(13)
-    while pen.textlength(told, letters) > CARD - 12 and len(told) > 4:
-        told = f"{told[:-3]}.."
-    pen.text((x + 7, y + 7), told, INK, letters)
+    while pen.textlength(word, letters) > CARD - 12 and len(word) > 4:
+        word = f"{word[:-3]}.."
+    pen.text((x + 7, y + 7), word, INK, letters)
