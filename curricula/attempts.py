@@ -40,8 +40,8 @@ class AttemptState:
 
     def as_json(self) -> dict[str, int]:
         """Return which attempt it is and how far it has come, as `path.jsonl` records it."""
-        told = {"step": self.step.order, "attempt": self.attempt, "ended": self.ended}
-        return {**told, "wanted": self.wanted, "begun": self.begun}
+        entry = {"step": self.step.order, "attempt": self.attempt, "ended": self.ended}
+        return {**entry, "wanted": self.wanted, "begun": self.begun}
 
 
 @dataclass(frozen=True)

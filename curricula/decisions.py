@@ -217,15 +217,15 @@ class AdaptationDecisionModule:
         reader = _Reader(self.avt_interface, agent_id, step, attempts)
         if before is not None:
             reader.before = [made for made in before if made.step == step.order]
-        complete, told = self._completion(reader)
+        complete, found = self._completion(reader)
         rule: str | None = None
         if complete:
-            action, reason = actions.plain("PROCEED"), f"complete: {told}"
+            action, reason = actions.plain("PROCEED"), f"complete: {found}"
             stages = stages_with(step, stages)
         else:
             may = partial(leads_somewhere_open, curriculum=curriculum, stages=stages)
             action, rule, why = self._rules(reader, may)
-            reason = f"not complete ({told}); {why}"
+            reason = f"not complete ({found}); {why}"
         return Decision(
             agent=agent_id,
             curriculum=curriculum.name,
@@ -247,11 +247,11 @@ class AdaptationDecisionModule:
             return False, "it has no criteria"
         rows = [(c, reader.read(c.metric, c.window)) for c in criteria]
         failed = [row for row in rows if not meets(*row)]
-        told = [
+        comparisons = [
             f"{c.metric} is {format_value(value)}, wanted {c.operator} {format_value(c.value)}"
             for c, value in (failed or rows)
         ]
-        return not failed, ", ".join(told)
+        return not failed, ", ".join(comparisons)
 
     def _rules(
         self, reader: _Reader, may: Callable[[Action], bool]
@@ -262,8 +262,8 @@ class AdaptationDecisionModule:
             values = {name: reader.read(name) for name in rule.condition.names}
             verdict = rule.condition.evaluate(values)
             if verdict.holds and may(rule.action):
-                told = [f"rule {number} holds: {rule.condition.text}", *notes]
-                return rule.action, rule.condition.text, "; ".join(told)
+                reasons = [f"rule {number} holds: {rule.condition.text}", *notes]
+                return rule.action, rule.condition.text, "; ".join(reasons)
             if verdict.missing:
                 notes.append(f"rule {number} reads {' and '.join(verdict.missing)} without a value")
             elif verdict.problem:

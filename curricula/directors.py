@@ -484,8 +484,8 @@ def make_director(director: Any) -> Director:
     known = list(inspect.signature(kind).parameters)
     for option in options:
         if option not in known:
-            told = suggest(str(option), known) if known else "it has none"
-            raise ConfigError(f"director {name}: there is no option {option!r:.80}; {told}")
+            hint = suggest(str(option), known) if known else "it has none"
+            raise ConfigError(f"director {name}: there is no option {option!r:.80}; {hint}")
     try:
         made: Director = kind(**options)
     except (TypeError, ValueError) as error:

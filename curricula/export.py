@@ -68,8 +68,10 @@ def json_schema() -> dict[str, Any]:
             value, null = properties[name], {"type": "null"}
             if null in value.get("anyOf", ()):
                 continue
-            told = {k: value.pop(k) for k in ("title", "description", "default") if k in value}
-            properties[name] = {"anyOf": [value, null], **told}
+            annotations = {
+                k: value.pop(k) for k in ("title", "description", "default") if k in value
+            }
+            properties[name] = {"anyOf": [value, null], **annotations}
     schema["properties"]["version"]["anyOf"].append({"type": "number"})
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return {**head, **schema, "title": "piase_gym curriculum"}

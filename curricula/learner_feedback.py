@@ -50,9 +50,9 @@ class LearnerFeedback:
         """Begin before anything was played."""
         self.scores = scores
         self._slots = [_Slot() for _ in range(slots)]
-        self._told: list[NDArray[Any]] = []
+        self._advantages: list[NDArray[Any]] = []
         """Advantages that are still needed, each of shape (steps, slots)."""
-        self._told_to = 0
+        self._last_step = 0
         """The step up to which they were reported."""
 
     def begin(self, slot: int, step: int, learn: bool) -> None:
@@ -98,28 +98,30 @@ class LearnerFeedback:
                 f"advantages are finite numbers of shape (steps, {len(self._slots)}), at most of "
                 f"the {step} steps so far, not {given.dtype} of shape {shape}"
             )
-        if self._told and step - len(given) != self._told_to:
-            self._told = []  # steps are missing, so earlier advantages cannot be used
-        self._told.append(given.astype(np.float64))
-        self._told_to = step
+        if self._advantages and step - len(given) != self._last_step:
+            self._advantages = []  # steps are missing, so earlier advantages cannot be used
+        self._advantages.append(given.astype(np.float64))
+        self._last_step = step
         self._score(score)
 
     def _score(self, score: Score) -> None:
         """Score the episodes that have all of their advantages; forget what no other needs."""
-        told = np.concatenate(self._told)
-        first = self._told_to - len(told)
+        advantages = np.concatenate(self._advantages)
+        first = self._last_step - len(advantages)
         due: list[tuple[StepChoice, Episode]] = []
         for slot in self._slots:
-            due += [entry for entry in slot.waiting if entry[1].end <= self._told_to]
-            slot.waiting = [entry for entry in slot.waiting if entry[1].end > self._told_to]
+            due += [entry for entry in slot.waiting if entry[1].end <= self._last_step]
+            slot.waiting = [entry for entry in slot.waiting if entry[1].end > self._last_step]
         for choice, episode in sorted(due, key=lambda entry: (entry[1].end, entry[1].slot)):
             begin = episode.end - episode.length
             if begin >= first:  # else some were not reported
-                score(choice, episode, told[begin - first : episode.end - first, episode.slot])
+                score(
+                    choice, episode, advantages[begin - first : episode.end - first, episode.slot]
+                )
         needed = [slot.began for slot in self._slots if slot.began is not None]
         needed += [e.end - e.length for slot in self._slots for _, e in slot.waiting]
-        oldest = max(min([*needed, self._told_to]), first)
-        self._told = [told[oldest - first :]] if oldest < self._told_to else []
+        oldest = max(min([*needed, self._last_step]), first)
+        self._advantages = [advantages[oldest - first :]] if oldest < self._last_step else []
 
     def mask(self, steps: int, step: int) -> NDArray[np.bool_]:
         """Return which of the last steps to learn from, shape (steps, slots).

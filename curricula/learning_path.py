@@ -266,8 +266,8 @@ def _of_log(run: Run) -> list[LearningPath]:
                     drawn.add(agent)
             else:
                 known = Decision.__dataclass_fields__
-                told = {name: value for name, value in data.items() if name in known}
-                path.add(event["step"] * slots, typed(Decision, told))
+                fields = {name: value for name, value in data.items() if name in known}
+                path.add(event["step"] * slots, typed(Decision, fields))
                 path.under_way = None
     except LINE_DAMAGE as error:
         if isinstance(error, PiaseError):

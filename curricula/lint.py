@@ -111,10 +111,10 @@ def _rules_and_ways(curriculum: DevelopmentalCurriculum) -> Iterator[_Found]:
 
 def _named(step: CurriculumStep, found: Iterable[_Found]) -> Iterator[_Found]:
     """Yield what is found in a step, with its place in the file, naming step and rule."""
-    for level, path, told in found:
+    for level, path, message in found:
         of_rule = path[:1] == ("adaptation_rules",)
         label = validation.rule_label(step, int(path[1])) if of_rule else step.label
-        yield level, ("steps", step.index, *path), f"{label}: {told}"
+        yield level, ("steps", step.index, *path), f"{label}: {message}"
 
 
 def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bool:

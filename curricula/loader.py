@@ -114,10 +114,10 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
     if not isinstance(document.data, Mapping):
         found = type(document.data).__name__ if document.data is not None else "nothing"
         raise CurriculumError(f"{source}:1:1: a curriculum is a mapping of keys, not {found}")
-    told: dict[tuple[SourcePosition, str], None] = {}
+    reported: dict[tuple[SourcePosition, str], None] = {}
     recovery, more = ErrorRecovery(document.data), True
     curriculum = None
-    while curriculum is None and more and len(told) < validation.MOST_PROBLEMS:
+    while curriculum is None and more and len(reported) < validation.MOST_PROBLEMS:
         try:
             context = {"folder": folder}
             curriculum = DevelopmentalCurriculum.model_validate(recovery.data, context=context)
@@ -126,18 +126,18 @@ def build(document: Document, source: str, folder: Path | None) -> Developmental
             for key, message in rows:
                 words = recovery.wording(message)
                 if words is not None:
-                    told[document.place(key), words] = None
+                    reported[document.place(key), words] = None
             more = recovery.replace(key for key, _ in rows)
     if curriculum is not None:
         curriculum.set_origin(document, source)
         for place, message in _config_problems(curriculum, document):
-            told[place, recovery.wording(message) or message] = None
+            reported[place, recovery.wording(message) or message] = None
         warnings = list(_prompt_warnings(curriculum, document, folder))
-        told |= {(place, words): None for place, words, wrong in warnings if wrong}
-        if not told:
+        reported |= {(place, words): None for place, words, wrong in warnings if wrong}
+        if not reported:
             curriculum.set_warnings(f"{place}: {words}" for place, words, _ in warnings)
             return curriculum
-    lines = [f"{place}: {words}" for place, words in sorted(told)[: validation.MOST_PROBLEMS]]
+    lines = [f"{place}: {words}" for place, words in sorted(reported)[: validation.MOST_PROBLEMS]]
     raise CurriculumError("\n".join(lines))
 
 
@@ -147,13 +147,13 @@ def _explain(error: ValidationError, document: Document) -> Iterator[tuple[Key, 
         yield find(document, problem.path), problem.message
     shapes: dict[Key, list[str]] = {}
     others: set[Key] = set()
-    for key, told in validation.shapes_in(error, DevelopmentalCurriculum, document):
-        wanted, is_shape, got = told.partition(EXPECTED)
+    for key, message in validation.shapes_in(error, DevelopmentalCurriculum, document):
+        wanted, is_shape, got = message.partition(EXPECTED)
         if is_shape:
             shapes.setdefault(key, [got]).insert(-1, wanted)
         else:
             others.add(key)
-            yield key, f"{_place_in_words(document, key)}{told}"
+            yield key, f"{_place_in_words(document, key)}{message}"
     for key, (*wanteds, got) in shapes.items():  # one line for a value of several kinds
         if key in others:
             continue

@@ -279,6 +279,6 @@ def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaA
         return None
     given = step.agent_config_overrides.get(PROMPT_VALUES, {})
     objectives = step.learning_objectives or ()
-    told = objectives if isinstance(objectives, str) else "; ".join(objectives)
-    values = {"curriculum": curriculum.name, "step": step.name, "objective": told}
+    text = objectives if isinstance(objectives, str) else "; ".join(objectives)
+    values = {"curriculum": curriculum.name, "step": step.name, "objective": text}
     return load(path).filled({**values, **(given if isinstance(given, Mapping) else {})})

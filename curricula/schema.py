@@ -74,9 +74,9 @@ else:
             except ValidationError as error:
                 found = validation.problems_in(error)
                 lines = [problem.message for problem in found]
-                for key, told in validation.shapes_in(error, cls, Document(fields)):
+                for key, message in validation.shapes_in(error, cls, Document(fields)):
                     where = ".".join((cls.__name__, *map(str, key)))
-                    lines.append(f"{where}: {told}")
+                    lines.append(f"{where}: {message}")
                 raise CurriculumError("\n".join(dict.fromkeys(lines))) from None
 
     class _TranslatedErrors(BaseModel, metaclass=_ErrorTranslation):
@@ -361,8 +361,8 @@ class CurriculumStep(CurriculumModel):
         scenario = self.scenario_in(world)
         if scenario is not None:
             del fields["scenario"]
-            told = scenario.fields
-            kept = {name: value for name, value in told.items() if name not in validation.FIXED}
+            given = scenario.fields
+            kept = {name: value for name, value in given.items() if name not in validation.FIXED}
             fields = {**kept, **fields}
         if self.max_interactions is not None:
             fields["max_steps"] = self.max_interactions

@@ -221,17 +221,17 @@ class SelfPaced(TaskDirector[PaceMemory]):
         order = self.steps_with_settings(self.curriculum(agent))[0].order
         drawn = np.array([self.ranges.place(settings)])
         gauss = np.array(state.mean), np.array(state.factor)
-        told = {**self._logged_values(state), DENSITY: float(log_density(gauss, drawn)[0])}
-        return self.choose(Task(order, None, settings), told)
+        values = {**self._logged_values(state), DENSITY: float(log_density(gauss, drawn)[0])}
+        return self.choose(Task(order, None, settings), values)
 
     def _logged_values(self, state: PaceMemory) -> dict[str, Any]:
         """Return what is logged about the Gaussian."""
         spreads = np.sqrt((np.array(state.factor) ** 2).sum(axis=1))
         rows = zip(self.ranges.names, state.mean, spreads.tolist(), strict=True)
-        told = {}
+        values = {}
         for name, mean, spread in rows:
-            told[f"mean_{name}"], told[f"spread_{name}"] = round(mean, 12), round(spread, 12)
-        return told
+            values[f"mean_{name}"], values[f"spread_{name}"] = round(mean, 12), round(spread, 12)
+        return values
 
     # -- learning --------------------------------------------------------------------------
 

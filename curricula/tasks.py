@@ -253,9 +253,9 @@ class TaskDirector(SamplingDirector, Generic[M]):
             learn: Whether learners should learn from the episode.
         """
         fields = self.ranges.fields(task.settings) if task.settings else {}
-        told = {**values, **({} if task.seed is None else {"level": task.seed})}
-        told |= {f"setting_{name}": value for name, value in fields.items()}
-        return StepChoice(task.order, told, task.seed, fields, learn, task.settings)
+        chosen = {**values, **({} if task.seed is None else {"level": task.seed})}
+        chosen |= {f"setting_{name}": value for name, value in fields.items()}
+        return StepChoice(task.order, chosen, task.seed, fields, learn, task.settings)
 
     def new_task(self, agent: str, stream: Stream) -> Task:
         """Return a task of the named step, or of any, with a uniformly drawn level and settings."""

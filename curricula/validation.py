@@ -67,9 +67,9 @@ def shapes_in(
     error: ValidationError, model: type[BaseModel], document: Document
 ) -> Iterator[tuple[Key, str]]:
     """Yield what pydantic itself has found: the key of the part, and what is wrong with it."""
-    for key, told in located(error, model, document, skip="curriculum"):
-        if key != ("steps",) or not told.startswith(NO_ENTRIES):
-            yield key, told
+    for key, message in located(error, model, document, skip="curriculum"):
+        if key != ("steps",) or not message.startswith(NO_ENTRIES):
+            yield key, message
         elif not document.data["steps"]:  # pydantic also says so if all steps are wrong
             yield key, "a curriculum has at least one step"
 
@@ -372,11 +372,11 @@ def metric_name_problems(
     for step in curriculum.steps:
         before: Key = ("steps", step.index)
         for number, criterion in enumerate(step.completion_criteria):
-            told = _criterion_problem(criterion, kinds)
-            if told:
+            message = _criterion_problem(criterion, kinds)
+            if message:
                 label = f"{step.label}, criterion {number + 1} ({criterion})"
                 path = (*before, "completion_criteria", number)
-                yield Problem(path, f"{label}: {told}")
+                yield Problem(path, f"{label}: {message}")
         for problem in _rule_problems(step, names, kinds):
             yield Problem((*before, *problem.path), problem.message)
 

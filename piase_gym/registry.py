@@ -204,10 +204,10 @@ def own_row(name: str) -> WorldSpec | None:
     if not found:
         return None
     place = "piase_gym.worlds.own"
-    told = (found[0].__doc__ or "").strip().split("\n")[0]
+    summary = (found[0].__doc__ or "").strip().split("\n")[0]
     return WorldSpec(
         name=name,
-        summary=told or f"{name}, an environment of one's own.",
+        summary=summary or f"{name}, an environment of one's own.",
         world=f"{place}.rows:{name}",
         config=f"{place}.rows:{name}Config",
         parser=f"{place}.facts:parse",

@@ -139,9 +139,9 @@ def evaluate_model(
     )
     replies.offline = True  # what follows makes no calls
     settings, _ = chosen.settings(results.split)
-    told = _report(results, settings, policies, agent, spent.usage)
+    summary = _report(results, settings, policies, agent, spent.usage)
     path = Path(out) / RESULTS
-    write_json(path, {**read_sections(path), SECTION: told})
+    write_json(path, {**read_sections(path), SECTION: summary})
     return results
 
 

@@ -210,8 +210,8 @@ def result_parts(results: Results, out: Path) -> list[Section]:
         parts.append(Section("Not played", (words,), ("why", "tasks"), rows))
     seeds = [record.seed for record in results.episodes]
     span = f"{min(seeds)} to {max(seeds)}" if seeds else "none"
-    told = [*results.versions.items(), ("seeds", span)]
-    return [*parts, Section("Versions", (), ("what", "value"), told)]
+    entries = [*results.versions.items(), ("seeds", span)]
+    return [*parts, Section("Versions", (), ("what", "value"), entries)]
 
 
 def _summary(results: Results, out: Path) -> Section:
@@ -278,9 +278,9 @@ def _behaviour(results: Results) -> Section:
     for row in results.rows:
         marks = ", ".join(f"{name} {mean:.2f}" for name, mean in row.milestones.items())
         outcomes = ", ".join(f"{name} {100 * x:.0f} %" for name, x in row.outcomes.items())
-        told = f"{row.messages:.1f}", f"{row.hints:.1f}", f"{row.seconds:.2f}"
+        counts = f"{row.messages:.1f}", f"{row.hints:.1f}", f"{row.seconds:.2f}"
         refer = tables.references(row.gap)
-        rows.append((row.setting, row.policy, refer, outcomes, marks, *told))
+        rows.append((row.setting, row.policy, refer, outcomes, marks, *counts))
     head = ("task", "policy", "0 and 100 points", "outcomes", "milestones", "messages", "hints")
     return Section("Behaviour", (), (*head, "seconds"), rows)
 
@@ -337,13 +337,13 @@ def model_parts(data: Any) -> list[Section]:
 
     usage, spent = Usage(**data["usage"]), Usage(**data["spent"])
     settings = [(name, str(value)) for name, value in data["settings"].items() if name != "prompt"]
-    told = [
+    entries = [
         ("prompt id", data["prompt_id"]),
         *settings,
         ("all episodes took", str(usage)),
         ("of that in the last run", str(spent)),
     ]
-    parts = [Section("Language model", (), ("what", "value"), told)]
+    parts = [Section("Language model", (), ("what", "value"), entries)]
     for measure, words in (("steps", BY_STEPS), ("tokens", BY_TOKENS)):
         rows = progress_rows(data["progress"], measure)
         head = ("task", "policy", f"{measure} an episode", "won so far, %", "return so far")

@@ -176,8 +176,8 @@ def row_to_json(row: TaskResult) -> dict[str, Any]:
     """Return a row as JSON-able values, without its time."""
     intervals = {name: getattr(row, name) for name in INTERVALS}
     gap = {**asdict(row.gap), "anchors": row.gap.anchors and list(row.gap.anchors)}
-    told = {name: one and one._asdict() for name, one in intervals.items()}
-    found = {**asdict(row), **told, "gap": gap}
+    intervals_by_name = {name: one and one._asdict() for name, one in intervals.items()}
+    found = {**asdict(row), **intervals_by_name, "gap": gap}
     del found["seconds"]
     return found
 

@@ -396,8 +396,8 @@ def _read_row(item: Any, path: Path) -> Row:
         try:
             KINDS[key].validate_python(found[key], strict=True)
         except ValidationError as error:
-            told, got = in_words(error.errors(include_url=False)[0]), short(value)
-            raise SuiteError(f"{path}: {key} of a row: {told} (got {got})") from None
+            message, got = in_words(error.errors(include_url=False)[0]), short(value)
+            raise SuiteError(f"{path}: {key} of a row: {message} (got {got})") from None
     return Row(**found)
 
 

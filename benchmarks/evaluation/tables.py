@@ -169,7 +169,7 @@ def _reference_row(label: str, entry: Mapping[str, Any], row: Row | None) -> tup
     low = row.low if row else entry["low"]
     scale = scale_of(entry, low, entry["high"], entry["certified"])
 
-    def told(name: str, scored: bool = True) -> str:
+    def cell(name: str, scored: bool = True) -> str:
         if name not in means:
             return "–"
         if not scored or scale.disqualified:
@@ -180,9 +180,9 @@ def _reference_row(label: str, entry: Mapping[str, Any], row: Row | None) -> tup
 
     values = {name: np.array(part["values"]) for name, part in entry["policies"].items()}
     kind, _ = oracle_kind(values, entry["high"], entry["certified"])
-    cells = told("random", False), told("noop", False), told("scripted"), told("ppo")
+    cells = cell("random", False), cell("noop", False), cell("scripted"), cell("ppo")
     kind = f"{kind}, beaten by {scale.beaten}" if scale.beaten else kind
-    return (label.removeprefix("piase/"), *cells, told(entry["high"], False), kind)
+    return (label.removeprefix("piase/"), *cells, cell(entry["high"], False), kind)
 
 
 def exploitability_table(found: References) -> str:

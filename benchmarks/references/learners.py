@@ -205,19 +205,19 @@ def settings_for(setting: Setting, attempt: Pass, seed: int) -> TrainSettings | 
     config = dict(setting.config)
     if config.get("tasks") == "test":
         config["tasks"] = "train"
-    told: dict[str, Any] = {"task": setting.task, "config": config, "steps": steps, "seed": seed}
+    fields: dict[str, Any] = {"task": setting.task, "config": config, "steps": steps, "seed": seed}
     seats: Sequence[Any] = world.config.profiles if setting.high.startswith(BEST_RESPONSE) else ()
     if len(seats) and np.array_equal(seats[0], seats[1]):
-        told["partners"] = dict.fromkeys(setting.agents[setting.focal :], setting.partner)
+        fields["partners"] = dict.fromkeys(setting.agents[setting.focal :], setting.partner)
     if attempt.slow:
         looks = {"eval_every": steps // 3, "save_every": steps}
-        return TrainSettings(**{**told, **looks, **SLOW, "stop_at": SOLVED, **attempt.options})
+        return TrainSettings(**{**fields, **looks, **SLOW, "stop_at": SOLVED, **attempt.options})
     reward = {"training_reward": usual_reward(spec.world)}
-    told |= {"eval_every": steps // 8, "save_every": 4_000_000, "stop_at": SOLVED}
+    fields |= {"eval_every": steps // 8, "save_every": 4_000_000, "stop_at": SOLVED}
     envs = {"num_envs": max(32, SLOTS // len(setting.agents))}
     roles = {"roles": tuple(range(len(setting.agents)))} if attempt.by_seat else {}
     own = BY_WORLD.get(spec.world, {})
-    return TrainSettings(**{**told, **FAST, **own, **envs, **reward, **roles, **attempt.options})
+    return TrainSettings(**{**fields, **FAST, **own, **envs, **reward, **roles, **attempt.options})
 
 
 @dataclass(frozen=True)
@@ -365,17 +365,17 @@ def play_rows(
     players = {"trained": str(result.policy), **{name: name for name in BLIND if not known}}
     options: dict[str, Any] = {"episodes": EPISODES, "split": split, "references": {}}
     results = evaluate(players, Suite(name="played", rows=tuple(rows)), **options)
-    told: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
     for label in results.settings:
-        told[label] = {name: known[label][name] for name in BLIND if known}
+        labels[label] = {name: known[label][name] for name in BLIND if known}
         for name in players:
             row, records = results.row(label, name), results.of(label, name)
             if row.faults:
                 raise TrainingError(f"{label}, {name}: {next(iter(row.faults))}")
-            told[label][name] = {"values": by_run(records)[0]}
+            labels[label][name] = {"values": by_run(records)[0]}
             if task_spec(rows[0].task).world not in PAYOFFS:
-                told[label][name]["won"] = by_run(records, lambda record: record.won)[0]
-    return {"split": split, "episodes": EPISODES, "labels": told}
+                labels[label][name]["won"] = by_run(records, lambda record: record.won)[0]
+    return {"split": split, "episodes": EPISODES, "labels": labels}
 
 
 # -- results ------------------------------------------------------------------------------

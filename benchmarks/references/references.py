@@ -171,12 +171,12 @@ def oracle_kind(
     """
     if high != ORACLE or certified:
         return high, ""
-    told = []
+    reasons = []
     for name, found in values.items():
         same = high in values and len(found) == len(values[high]) and name not in BLIND
         better = int((found > values[high] + LEAST_GAP).sum()) if same else 0
-        told += [f"{name} on {better} of {len(found)} levels"] if better else []
-    return (SCRIPT if told else PLANNER), "; ".join(told)
+        reasons += [f"{name} on {better} of {len(found)} levels"] if better else []
+    return (SCRIPT if reasons else PLANNER), "; ".join(reasons)
 
 
 def anchors_of(low: NDArray[np.float64], high: NDArray[np.float64]) -> Anchors:

@@ -66,11 +66,11 @@ def store_learners(folder: Path, rows: Mapping[str, Sequence[Row]]) -> Iterator[
         runs = [run for run in best_runs(folder, name) if run["algo"] == "batch_ppo"]
         if runs and own[0].task in in_suites:
             run = median_run(runs)
-            told = _ship(Path(run["folder"]) / run["policy"], models, own, references)
-            if told.startswith("replaced"):
+            shipped = _ship(Path(run["folder"]) / run["policy"], models, own, references)
+            if shipped.startswith("replaced"):
                 for setting in (s for row in own for part in SPLITS for s in expand(row, part)):
                     _forget(references, setting)
-            yield f"{name}: {told}"
+            yield f"{name}: {shipped}"
     size = sum(path.stat().st_size for path in models.folder.glob("*.[zp]*"))
     write_references(here / REFERENCES, references)
     yield f"{size:,} bytes of models; play the new ones with: piase bench references --missing"

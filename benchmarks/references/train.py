@@ -77,9 +77,9 @@ def train_models(
     name = attrgetter("name")
     for outcome in run_jobs(todo.values(), perform, backend, name=name, more=True):
         if outcome.error is None:
-            told, content = outcome.value
+            entry, content = outcome.value
             write_whole(models.path(outcome.job), content)
-            report(outcome.name, told)
+            report(outcome.name, entry)
         else:
             what = f"PPO could not be trained: {outcome.error.reason}"
             problems[outcome.name] = Problem(outcome.name, what)
@@ -100,8 +100,8 @@ def trained(setting: Setting, recipe: Mapping[str, Any]) -> tuple[dict[str, Any]
         kept = Path(folder, "run", "checkpoints")
         last, first = (kept / f"{steps:012d}.zip" for steps in (result.steps, 0))
         content = slim(last, first)
-    told = {"steps": result.steps, "dev": dev, "cpu_seconds": result.cpu_seconds}
-    return {**told, "bytes": len(content)}, content
+    entry = {"steps": result.steps, "dev": dev, "cpu_seconds": result.cpu_seconds}
+    return {**entry, "bytes": len(content)}, content
 
 
 def slim(trained: Path, first: Path) -> bytes:

@@ -160,9 +160,9 @@ def recall(
 
 def _step_text(number: int) -> str:
     """Return a memory such as an explorer has."""
-    told = {"sender": "agent_1", "recipient": "all", "message": f"I found box_{number % 53}"}
+    message = {"sender": "agent_1", "recipient": "all", "message": f"I found box_{number % 53}"}
     seen = [f"thing_{number % 37}", "lamp", f"door_{number % 11}"]
-    return memory_text(number % 101, seen, "forward", "explore", [told] if number % 3 else [])
+    return memory_text(number % 101, seen, "forward", "explore", [message] if number % 3 else [])
 
 
 def costs(memories: int, count: int = 300) -> dict[str, float]:

@@ -176,17 +176,17 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     lines: list[tuple[str, ...]] = [("row", "µs a step", "steps per CPU-second", "x raw")]
     for name, cost in found["costs"].items():
         lines.append((name, f"{cost:.0f}", f"{1e6 / cost:,.0f}", f"{cost / base:.2f}"))
-    told = []
+    sentences = []
     if PANDA in found["costs"]:
         ratio = found["costs"][PANDA] / found["costs"][REACH]
-        told.append(f"The task reach makes {ratio:.1f} times the steps of panda-gym's.")
+        sentences.append(f"The task reach makes {ratio:.1f} times the steps of panda-gym's.")
     if "memory" in found:
         count, before, after = (found["memory"][name] for name in ("cycles", "before", "after"))
-        told.append(
+        sentences.append(
             f"Memory after 20 make/close cycles is {before / 2**20:.0f} MiB, after {count} more "
             f"{after / 2**20:.0f} MiB ({after / before - 1:+.1%})."
         )
-    return {"physics": Section([Table(lines)], [" ".join(told)])}
+    return {"physics": Section([Table(lines)], [" ".join(sentences)])}
 
 
 OPTIONS = {"rounds": "of every row", "cycles": "0 leaves memory out"}

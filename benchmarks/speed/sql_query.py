@@ -98,17 +98,17 @@ def _spent() -> float:
 
 def again(log: Path, dataset: Dataset) -> dict[str, Any]:
     """Return what a log says of its episodes, and what their actions come to here."""
-    told = read_log(log)
+    episodes = read_log(log)
     modes: dict[str, Any] = {}
     for mode in MODES:
         found = replay(log, SqlEnv(dataset=dataset, mode=mode))
-        same = sum(_won(found[key]) == _won(told[key]) for key in found)
+        same = sum(_won(found[key]) == _won(episodes[key]) for key in found)
         modes[mode] = {
             "agreement": same / len(found),
             "levels": {key: row._asdict() for key, row in summarise(found).items()},
         }
-    levels = {key: row._asdict() for key, row in summarise(told).items()}
-    return {"published": levels, "here": modes, "episodes": len(told)}
+    levels = {key: row._asdict() for key, row in summarise(episodes).items()}
+    return {"published": levels, "here": modes, "episodes": len(episodes)}
 
 
 def compared(dataset: Dataset, server: str) -> dict[str, list[str]]:
@@ -185,12 +185,12 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     published = [("log", *levels, "turns", "errors")]
     here = [("log", "published", *(f"here, `{mode}`" for mode in MODES), "agree")]
     for name, row in found["logs"].items():
-        told = row["published"]
-        rest = f"{told['all']['turns']:.1f}", _percent(told["all"]["errors"])
-        published.append((name, *(_percent(told[level]["success"]) for level in levels), *rest))
+        theirs = row["published"]
+        rest = f"{theirs['all']['turns']:.1f}", _percent(theirs["all"]["errors"])
+        published.append((name, *(_percent(theirs[level]["success"]) for level in levels), *rest))
         wins = (_percent(row["here"][mode]["levels"]["all"]["success"]) for mode in MODES)
         agree = _percent(row["here"]["order_aware"]["agreement"])
-        here.append((name, _percent(told["all"]["success"]), *wins, agree))
+        here.append((name, _percent(theirs["all"]["success"]), *wins, agree))
     same = [("gold queries", "")]
     same += [(words, f"{len(found['server'].get(kind, ()))}") for kind, words in KINDS.items()]
     return {

@@ -180,7 +180,7 @@ def measure_all(
     if other is not None:
         timers |= {f"TextWorld, {way}": functools.partial(other.measure, way) for way in ways}
     rows = interleaved(timers, rounds, warm=0)
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "rates": medians(rows),
         "ratios": {
             f"TextRoom, {way}": statistics.median(
@@ -191,12 +191,12 @@ def measure_all(
         "quest_ms": statistics.median(make_quests() for _ in range(rounds)),
     }
     if other is not None:
-        told["textworld"] = other.made
+        entry["textworld"] = other.made
         other.close()
     if quests:
         won, cost = certify(quests)
-        told["certified"] = {"quests": quests, "won": won, "ms": cost}
-    return told
+        entry["certified"] = {"quests": quests, "won": won, "ms": cost}
+    return entry
 
 
 def sections(found: Mapping[str, Any]) -> dict[str, Section]:
@@ -205,21 +205,21 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
     for name, rate in found["rates"].items():
         ratio = found["ratios"].get(name)
         lines.append((name, f"{rate:,.0f}", f"{ratio:.1f}x" if ratio else "–"))
-    told = [
+    sentences = [
         f"A reset with a new quest of {ROOMS} rooms and {OBJECTS} objects takes "
         f"{found['quest_ms']:.2f} ms of CPU."
     ]
     if "textworld" in found:
         made = found["textworld"]["made_cpu"]
-        told.append(f"TextWorld's compiler makes such a game in {made:.1f} CPU-seconds.")
+        sentences.append(f"TextWorld's compiler makes such a game in {made:.1f} CPU-seconds.")
     else:
-        told.append("TextWorld was not measured: no interpreter has it.")
+        sentences.append("TextWorld was not measured: no interpreter has it.")
     if "certified" in found:
         own = found["certified"]
-        told.append(
+        sentences.append(
             f"The oracle won {own['won']} of {own['quests']} quests, {own['ms']:.1f} ms each."
         )
-    return {"text_room": Section([Table(lines)], [" ".join(told)])}
+    return {"text_room": Section([Table(lines)], [" ".join(sentences)])}
 
 
 def textworld_python() -> str | None:

@@ -188,8 +188,8 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
 def rate_cells(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a table of rates as words: the head, then a row an environment."""
     bases = list(table["rates"][0]["ratios"])
-    told = ["ratio to the first"] if len(bases) == 1 else [f"x {base}" for base in bases]
-    lines = [("environment", "agent-steps per CPU-second", *told)]
+    heads = ["ratio to the first"] if len(bases) == 1 else [f"x {base}" for base in bases]
+    lines = [("environment", "agent-steps per CPU-second", *heads)]
     for row in table["rates"]:
         found = (row["ratios"][base] for base in bases)
         ratios = (f"{ratio:,.0f}" if ratio >= 1000 else f"{ratio:.3g}" for ratio in found)
@@ -199,12 +199,12 @@ def rate_cells(table: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def peer_words(found: Mapping[str, Any]) -> str:
     """Say which peers were not measured, and which versions were."""
-    told = [", ".join(dict.fromkeys(found["peers"].values())) or "No peer"]
-    told[0] += " took part."
+    words = [", ".join(dict.fromkeys(found["peers"].values())) or "No peer"]
+    words[0] += " took part."
     if found["missing"]:
-        told.append(f"Not installed, so not measured: {', '.join(found['missing'])}.")
-    told += [f"{name} failed: {why}." for name, why in found["failed"].items()]
-    return " ".join(told)
+        words.append(f"Not installed, so not measured: {', '.join(found['missing'])}.")
+    words += [f"{name} failed: {why}." for name, why in found["failed"].items()]
+    return " ".join(words)
 
 
 OPTIONS = {"rounds": "of every row", "seconds": "CPU-seconds of each"}

@@ -62,10 +62,10 @@ class Job:
         """What identifies it: everything that its result depends on."""
         curriculum = load(self.settings.curriculum)
         director = self.settings.director or curriculum.director or "scripted"
-        told = dataclasses.asdict(self.settings) | {"curriculum": None, "log": None}
-        told |= {"director": director}
+        settings = dataclasses.asdict(self.settings) | {"curriculum": None, "log": None}
+        settings |= {"director": director}
         sha256 = curriculum.sha256
-        return digest_json([sha256, told, dict(PPO), self.episodes])
+        return digest_json([sha256, settings, dict(PPO), self.episodes])
 
 
 def perform(job: Job) -> dict[str, Any]:
@@ -212,10 +212,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, and do what is not done yet."""
     given = parsed(arguments)
     with report_errors(given.parser):
-        do_all(given.jobs, perform, given.out, told, given.workers, given.ray)
+        do_all(given.jobs, perform, given.out, result_words, given.workers, given.ray)
 
 
-def told(line: Mapping[str, Any]) -> str:
+def result_words(line: Mapping[str, Any]) -> str:
     """Return the result of a training in words."""
     completed = sum(row["completed_at"] is not None for row in line["steps"])
     spent = f"{line['env_steps']:,} environment steps"

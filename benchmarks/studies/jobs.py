@@ -62,7 +62,7 @@ def do_all(
     jobs: Sequence[Any],
     perform: Callable[[Any], dict[str, Any]],
     out: Path,
-    told: Callable[[Line], str],
+    describe: Callable[[Line], str],
     workers: int = 1,
     ray: str | None = None,
 ) -> None:
@@ -73,7 +73,7 @@ def do_all(
         perform: Does one job and returns its line. With several workers, `perform` and the jobs
             must be picklable.
         out: The file.
-        told: Returns the result of a job in words.
+        describe: Returns the result of a job in words.
         workers: Number of processes.
         ray: The address of a Ray cluster, which takes the place of processes.
 
@@ -85,7 +85,7 @@ def do_all(
     console.print(f"{len(jobs) - len(todo)} of {len(jobs)} results are there already")
 
     def tell(outcome: Outcome[Any], number: int, whole: int) -> None:
-        words = told(outcome.value) if outcome.error is None else f"failed: {outcome.error}"
+        words = describe(outcome.value) if outcome.error is None else f"failed: {outcome.error}"
         console.print(f"{number}/{whole} {words}", soft_wrap=True, markup=False)
 
     do_missing(todo, perform, out, choose_backend(workers, ray), progress=tell)

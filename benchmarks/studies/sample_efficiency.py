@@ -105,8 +105,8 @@ def cleanrl(seed: int, folder: Path) -> Callable[[Any], int]:
     script, actor = Path(os.environ[CHECKOUT], "cleanrl", "ppo.py"), folder / "actor.pt"
     options = ["--total-timesteps", str(BUDGET), "--seed", str(seed)]
     command = [sys.executable, "-c", RUN_CLEANRL, str(script.resolve()), TASK, str(actor), *options]
-    told: Any = {"cwd": folder, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, **told)
+    settings: Any = {"cwd": folder, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, **settings)
     if ran.returncode:
         raise TrainingError(f"{script} failed: {ran.stderr.strip()[-200:]}")
     policy = torch.load(actor, weights_only=False)  # written by the lines above

@@ -70,7 +70,7 @@ def perform(job: Job) -> dict[str, Any]:
         return {"key": job.key, **solve(job.settings, Path(folder, "run"))}
 
 
-def told(line: Line) -> str:
+def result_words(line: Line) -> str:
     """Return the result of a job in words."""
     settings, (low, high) = line["settings"], line["wilson95"]
     words = f"{line['success']:.1%} [{low:.1%}, {high:.1%}] on held-out seeds"
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     jobs = [Job(TrainSettings(task=task, seed=seed, **fields)) for task, seed in places]
     lines = options.out.with_suffix(".jsonl")
     with report_errors(parser):
-        do_all(jobs, perform, lines, told, options.workers, options.ray)
+        do_all(jobs, perform, lines, result_words, options.workers, options.ray)
     done = {line["key"]: line for line in read_once(lines)}
     words = sys.argv[1:] if arguments is None else arguments
     command = shlex.join(["python", "-m", "piase_gym.benchmarks.studies.solve", *words])

@@ -300,12 +300,12 @@ def learners(
             console.print(line, soft_wrap=True)
         return
 
-    def told(name: str, played: Mapping[str, Any]) -> None:
+    def report(name: str, played: Mapping[str, Any]) -> None:
         steps, seconds = played["steps"], played["cpu_seconds"]
         line = f"{name}: {played['reason']} after {steps:,} steps, {seconds:.0f} CPU-seconds"
         console.print(line, soft_wrap=True)
 
-    tell(train_all(folder, rows, seeds=seeds, workers=workers, ray=ray, report=told))
+    tell(train_all(folder, rows, seeds=seeds, workers=workers, ray=ray, report=report))
 
 
 def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:
@@ -317,14 +317,14 @@ def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Pro
     from piase_gym.benchmarks.references.models import shipped_models
     from piase_gym.benchmarks.references.train import train_models
 
-    def told(name: str, result: Any) -> None:
+    def report(name: str, result: Any) -> None:
         seconds, won = result["cpu_seconds"], f"{result['dev']:.0%}"
         console.print(f"{name}: {won} of the dev seeds won, {seconds:.0f} CPU-seconds")
 
     models, settings = shipped_models()["ppo"], settings_of(suite)
     if missing:
         settings = [setting for setting in settings if not models.path(setting).exists()]
-    return train_models(settings, models, workers=who[0], ray=who[1], report=told)
+    return train_models(settings, models, workers=who[0], ray=who[1], report=report)
 
 
 def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[str, Any]:

@@ -241,7 +241,7 @@ def run(
     bar = StepBar("compiling", budget, training.trainer.steps)
     with closing(training), bar:  # whole updates may be more steps than were asked for
         training.train(
-            lambda look: bar.show(look.steps, max(look.steps, budget), told(look, drawn))
+            lambda look: bar.show(look.steps, max(look.steps, budget), status_words(look, drawn))
         )
     show_run(training, folder)
     if training.interrupted:
@@ -408,7 +408,7 @@ def path_lines(path: LearningPath) -> Iterator[str]:
 # -- what is shown of a training ------------------------------------------------------------
 
 
-def told(look: TrainingStatus, drawn: bool) -> str:
+def status_words(look: TrainingStatus, drawn: bool) -> str:
     """Say which attempt is under way, and how the last one went, in the terms of the table.
 
     Where steps are drawn, say how many episodes were won.

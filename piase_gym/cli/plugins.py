@@ -41,7 +41,7 @@ FIND: dict[str, Callable[[str], Any]] = {
 
 def _try(kind: str, name: str, package: str) -> str | None:
     """Return what is wrong with a plug-in, or nothing."""
-    told = None
+    reason = None
     try:
         if kind in FIND:
             FIND[kind](name)
@@ -50,6 +50,6 @@ def _try(kind: str, name: str, package: str) -> str | None:
             for part in (spec.config, spec.world, spec.parser):
                 registry.load(part, spec)
     except (PiaseError, ImportError, AttributeError) as error:
-        told = " ".join(str(error).split())
+        reason = " ".join(str(error).split())
     known = (p for p in plugins.problems() if (p.kind, p.name, p.package) == (kind, name, package))
-    return next((problem.reason for problem in known), told)
+    return next((problem.reason for problem in known), reason)

@@ -69,8 +69,8 @@ def show_results(results: Results) -> None:
             task = row[0]
             console.print(Text(task, "bold cyan"), soft_wrap=True)
         console.print(f"  {line}", soft_wrap=True, markup=False)
-        told = [f"{tables.HEAD[raw]} {row[raw]}", row[-1]]
-        for part in filter(None, told):
+        parts = [f"{tables.HEAD[raw]} {row[raw]}", row[-1]]
+        for part in filter(None, parts):
             console.print(Padding(Text(part, "dim"), (0, 0, 0, 4)))
     for note in tables.one_run_note(results):
         console.print(note, soft_wrap=True, markup=False)

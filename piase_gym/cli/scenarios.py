@@ -204,12 +204,12 @@ def _warn_of_failures(sound: list[LLMAgent]) -> None:
 
 def _progress(found: list[Summary], episodes: int) -> str:
     """Return the line that is shown while episodes are played."""
-    told, count = f"episode {len(found) + 1} of {episodes}", len(found)
+    label, count = f"episode {len(found) + 1} of {episodes}", len(found)
     if not count:
-        return told
+        return label
     won = sum(summary.won for summary in found)
     steps = sum(summary.steps for summary in found) / count
-    return f"{told}: {won} of {count} won, mean length {steps:.1f}"
+    return f"{label}: {won} of {count} won, mean length {steps:.1f}"
 
 
 def _print_sum(found: list[Summary], before: str) -> None:

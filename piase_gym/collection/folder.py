@@ -220,6 +220,6 @@ def _complete_shards(journal: LineFile, plan: str, folder: Path) -> dict[int, di
         entry = dict(line)
         number = entry.pop("shard", None)
         with contextlib.suppress(*LINE_DAMAGE):  # a shard whose entry is damaged is made again
-            if number is not None and all(n == told for _, n, told in sizes_of(folder, entry)):
+            if number is not None and all(n == noted for _, n, noted in sizes_of(folder, entry)):
                 found[number] = entry
     return found

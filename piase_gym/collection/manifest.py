@@ -32,14 +32,14 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
         sizes = [size for shard in found["shards"] for size in sizes_of(folder, shard)]
     except LINE_DAMAGE as error:
         raise StorageError(f"{path} is damaged: {error!r:.100}") from None
-    for file, size, told in sizes:
-        if size != told:
-            raise StorageError(f"{file} has {size} bytes; its manifest says {told}")
+    for file, size, noted in sizes:
+        if size != noted:
+            raise StorageError(f"{file} has {size} bytes; its manifest says {noted}")
     return found
 
 
 def sizes_of(folder: str | Path, shard: Mapping[str, Any]) -> Iterator[tuple[Path, int, int]]:
     """Yield each file of a shard, its size (0 if it is missing), and its size in the manifest."""
-    for name, told in shard["files"].items():
+    for name, entry in shard["files"].items():
         file = Path(folder, name)
-        yield file, file.stat().st_size if file.is_file() else 0, told["bytes"]
+        yield file, file.stat().st_size if file.is_file() else 0, entry["bytes"]

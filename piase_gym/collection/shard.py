@@ -143,10 +143,10 @@ def _sha256(path: Path) -> str:
 
 def _metadata(shard: Shard, world: World[Any, Any]) -> dict[str, str]:
     """Return the metadata of a Parquet file."""
-    told = {"task": shard.setting.task, "config": shard.setting.config_hash, "seed": shard.seed}
-    told |= {"policies": [policy.name for policy in shard.policies]}
-    told |= {"agents": list(world.agents)}
-    return {"piase_gym": orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()}
+    metadata = {"task": shard.setting.task, "config": shard.setting.config_hash, "seed": shard.seed}
+    metadata |= {"policies": [policy.name for policy in shard.policies]}
+    metadata |= {"agents": list(world.agents)}
+    return {"piase_gym": orjson.dumps(metadata, option=orjson.OPT_SORT_KEYS).decode()}
 
 
 def _columns_of(env: BatchEnv, path: Path, shard: Shard) -> ColumnRecorder:

@@ -75,22 +75,22 @@ def packed(perform: Callable[[Any], Any], job: Any) -> bytes:
     return data
 
 
-def do_packed(data: bytes, told: Callable[[Answer], Answer] = lambda answer: answer) -> bytes:
+def do_packed(data: bytes, extend: Callable[[Answer], Answer] = lambda answer: answer) -> bytes:
     """Do a job that came from another process, and return its answer as bytes.
 
-    It never raises what the job raises. `told` may add to the answer.
+    It never raises what the job raises. `extend` may add to the answer.
     """
     try:
         perform, job = cloudpickle.loads(data)
         answer = do(perform, job)
     except BaseException as error:  # whatever an import raises
         answer = failed(error)
-    answer = told(answer)
+    answer = extend(answer)
     try:
         return bytes(cloudpickle.dumps(answer))
     except Exception as error:  # pickling can fail in any way
         unsent = replace(failed(error), error=f"the result cannot be sent: {error}")
-        return bytes(cloudpickle.dumps(told(unsent)))
+        return bytes(cloudpickle.dumps(extend(unsent)))
 
 
 def do(perform: Callable[[Any], Any], job: Any) -> Answer:
@@ -142,8 +142,8 @@ def difference(expected: Mapping[str, str]) -> str | None:
     """
     here = code_facts()
     unequal = [name for name in expected if here.get(name, expected[name]) != expected[name]]
-    told = [f"{name} {here[name]} instead of {expected[name]}" for name in unequal]
-    return ", ".join(told) or None
+    differences = [f"{name} {here[name]} instead of {expected[name]}" for name in unequal]
+    return ", ".join(differences) or None
 
 
 def limit_of(timeout: float | Callable[[Any], float] | None, job: Any) -> float:

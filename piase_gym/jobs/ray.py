@@ -86,9 +86,9 @@ class RayCluster:
                 return f"piase_gym of this version cannot be imported there: {error}"
             return do_for_driver(data, limit, facts, modules)
 
-        told = {"max_retries": RETRIES, "num_cpus": 1, **options}
-        self._work = self._ray.remote(**told)(work)
-        self._cpus = float(told["num_cpus"]) or 1.0
+        settings = {"max_retries": RETRIES, "num_cpus": 1, **options}
+        self._work = self._ray.remote(**settings)(work)
+        self._cpus = float(settings["num_cpus"]) or 1.0
 
     def slots(self) -> int:
         """Return how many jobs the cluster has room for, and some more, so that no CPU waits."""
@@ -189,15 +189,15 @@ def do_for_driver(
     except ImportError as error:
         return f"node {node} cannot import a module that was asked for: {error}"
 
-    def told(answer: Answer) -> Answer:
+    def with_node(answer: Answer) -> Answer:
         error = answer.error and f"on node {node}: {answer.error}"
         return replace(answer, error=error, host=node)
 
     if limit == math.inf:
-        return do_packed(data, told)
+        return do_packed(data, with_node)
     with Path(os.devnull).open("w") as nowhere:
         faulthandler.dump_traceback_later(limit, exit=True, file=nowhere)
         try:
-            return do_packed(data, told)
+            return do_packed(data, with_node)
         finally:
             faulthandler.cancel_dump_traceback_later()

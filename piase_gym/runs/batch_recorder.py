@@ -77,8 +77,8 @@ class BatchRecorder(Recorder):
         elif event.kind == "rebuild":
             self.take_world(self.env.world)
             self.env.note_steps()
-            told = data.get("manifest") or make_manifest(self.env, self.face, self.options)
-            self.start({**told, "control": REBUILD})
+            manifest = data.get("manifest") or make_manifest(self.env, self.face, self.options)
+            self.start({**manifest, "control": REBUILD})
         elif event.kind == "close":
             self.finish("closed")
         else:

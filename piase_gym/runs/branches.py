@@ -102,9 +102,9 @@ class RunUntilCut:
         self.notes: list[str] = []
         named = run.manifest.get("policies")
         for name in run.agents:
-            told = named.get(name) if isinstance(named, Mapping) else None
-            policy = players.get(name) or _named_policy(told)
-            why = why_untrusted(told) if isinstance(told, str) else None
+            logged = named.get(name) if isinstance(named, Mapping) else None
+            policy = players.get(name) or _named_policy(logged)
+            why = why_untrusted(logged) if isinstance(logged, str) else None
             if name not in players and why is not None:
                 self.notes.append(
                     f"{name} does what the log says: a log cannot make us {why}; who trusts it "

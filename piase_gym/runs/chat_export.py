@@ -139,14 +139,14 @@ def _answer(chat: Chat, replies: list[Event], line: str) -> None:
     if replies and replies[-1].get("command", line) != line:  # others decided for it
         replies = [{**replies[0], "text": line, "wrote": False}]
     for place, reply in enumerate(replies):
-        told = [message for message in reply["messages"] if message["role"] == "user"]
+        prompts = [message for message in reply["messages"] if message["role"] == "user"]
         if place == 0:  # the model's own prompts replace the usual texts
-            chat["messages"][-1]["content"] = told[-1]["content"]
+            chat["messages"][-1]["content"] = prompts[-1]["content"]
             for message in reply["messages"]:
                 if message["role"] == "system":
                     chat["messages"][0]["content"] = message["content"]
         else:
-            _add_message(chat, "user", told[-1]["content"])
+            _add_message(chat, "user", prompts[-1]["content"])
         text = reply.get("text") or reply.get("command") or ""
         _add_message(chat, "assistant", text, wrote=reply.get("wrote", bool(text)))
         chat["outcomes"].append(reply["outcome"])

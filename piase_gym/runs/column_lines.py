@@ -244,6 +244,6 @@ def rows_of(batch: Any) -> Iterator[tuple[int, Any, list[dict[str, Any]]]]:
     times = batch.column("time").cast("int64").to_numpy().tolist()
     offsets = batch.column("actions").offsets.to_numpy().tolist()
     acts = batch.column("actions").values.to_numpy()
-    for row, told in enumerate(batch.column("events").to_pylist()):
+    for row, events in enumerate(batch.column("events").to_pylist()):
         part = acts[offsets[row] : offsets[row + 1]]
-        yield times[row], part, orjson.loads(told) if told else []
+        yield times[row], part, orjson.loads(events) if events else []

@@ -128,8 +128,8 @@ class Datasets:
     def add(self, columns: Any) -> None:
         """Take rows as `piase_gym.collection.table.StepTable` does, plus the column ``after``."""
         names, episodes = self._world.agents, self._episodes
-        told = zip(*(columns[name] for name in _ROW), strict=True)
-        for slot, seed, agent, seen, action, reward, terminated, truncated, after in told:
+        rows = zip(*(columns[name] for name in _ROW), strict=True)
+        for slot, seed, agent, seen, action, reward, terminated, truncated, after in rows:
             key = int(slot), names[agent]
             if not episodes.is_open(*key):
                 episodes.begin(*key, int(seed), seen)
@@ -160,13 +160,13 @@ class Datasets:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that there is no spec of an environment
             storage = MinariStorage.new(path, **spaces, data_format="hdf5")
-        told = {
+        entry = {
             "dataset_id": f"{self._namespace}/{agent}-v0",
             "minari_version": self._minari.__version__,
             "algorithm_name": "piase_gym",
             "description": self._description,
         }
-        storage.update_metadata(told)
+        storage.update_metadata(entry)
         return storage
 
     def __enter__(self) -> Datasets:

@@ -136,16 +136,16 @@ class Recorder(Deriver):
                 number = record.episode
                 self.out.take((self.ns, SYSTEM, kind, self.step, number, data, None, None))
             if self.levels.highest > ACTIONS:
-                told = None
+                observed = None
                 if record.observer is not None:
                     steps = self.time_of(record)
-                    told = record.observer.step(world, record.names, result, steps)
-                results = {} if told is None else told.results
+                    observed = record.observer.step(world, record.names, result, steps)
+                results = {} if observed is None else observed.results
                 lines = step_events(data, record.episode, self.table, self.prefix, results)
                 wanted = [line for line in lines if self.wants(line[0], line[1])]
                 self.put_entries(wanted, record.episode)
-                if told is not None:
-                    self.put_entries(self.full_lines(record, told), record.episode)
+                if observed is not None:
+                    self.put_entries(self.full_lines(record, observed), record.episode)
                 elif self.seers:
                     percepts = self.old_percepts(record, world, self.time_of(record))
                     self.put_entries(percepts, record.episode)

@@ -265,28 +265,30 @@ class Replayer:
         config = current.written({**dict(current), **data["changes"]})
         self.world(slot).check_config(config)
         self._pending[slot] = config
-        told = {"kind": "reconfigure", "changes": current.diff(config)}
-        self.verifier.told(number, event, told)
+        expected = {"kind": "reconfigure", "changes": current.diff(config)}
+        self.verifier.take_input(number, event, expected)
 
     def _modify(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Change the config of the episode in progress."""
         world = self.world(data.get("slot", 0))
         before = world.config
         world.modify(data["changes"])
-        told = {"kind": "modify", "changes": before.diff(world.config)}
-        self.verifier.told(number, event, told)
+        expected = {"kind": "modify", "changes": before.diff(world.config)}
+        self.verifier.take_input(number, event, expected)
 
     def _hint(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Give a hint."""
         world = self.world(data.get("slot", 0))
         agent, message = data["agent"], data["message"]
         world.give_hint(world.agents.index(agent), message)
-        self.verifier.told(number, event, {"kind": "hint", "agent": agent, "message": message})
+        self.verifier.take_input(
+            number, event, {"kind": "hint", "agent": agent, "message": message}
+        )
 
     def _order(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Let agents act in another order."""
         self.world(data.get("slot", 0)).set_order(data["order"])
-        self.verifier.told(number, event, {"kind": "order", "order": data["order"]})
+        self.verifier.take_input(number, event, {"kind": "order", "order": data["order"]})
 
     def _mail(self, data: dict[str, Any]) -> Mailbox:
         """Return the mailboxes that a line is about."""
@@ -298,12 +300,12 @@ class Replayer:
     def _send(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Put a letter into a mailbox."""
         letter = self._mail(data).send(data["sender"], data["recipient"], data["message"])
-        self.verifier.told(number, event, {"kind": "send", **letter._asdict()})
+        self.verifier.take_input(number, event, {"kind": "send", **letter._asdict()})
 
     def _poll(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Empty a mailbox."""
-        told = {"kind": "poll", "agent": data["agent"]}
-        self.verifier.told(number, event, told, self._mail(data).poll(data["agent"]))
+        expected = {"kind": "poll", "agent": data["agent"]}
+        self.verifier.take_input(number, event, expected, self._mail(data).poll(data["agent"]))
 
     def _step(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Execute a step, and compare its results."""

@@ -94,8 +94,8 @@ def stats(path: str | os.PathLike[str]) -> Stats:
             found.agents[event["agent_id"]] += 1
             _count_goal(event, found)
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-            told = parse(raw)
-            found.miss(told if isinstance(told, Problem) else _damage(raw.number, error))
+            parsed = parse(raw)
+            found.miss(parsed if isinstance(parsed, Problem) else _damage(raw.number, error))
     return found
 
 

@@ -215,8 +215,8 @@ class Verifier(Recorder):
         self._own.append((number, event))
         for what, about in follows:
             self.targets.hear(what, agent, about)
-            told, more = self.step_goals.hear(what, agent, about)
-            goals += [(agent or SYSTEM, what, dict(told)), *more]
+            values, more = self.step_goals.hear(what, agent, about)
+            goals += [(agent or SYSTEM, what, dict(values)), *more]
         wanted = [entry for entry in goals if self.wants(entry[0], entry[1])]
         self._wanted.extend(Line(0, *entry[:2], step, self.present, entry[2]) for entry in wanted)
 
@@ -482,7 +482,7 @@ class Verifier(Recorder):
             raise RunError("its messages are not a list of letters")
         return [*letters[: max(0, len(letters) - len(sent))], *sent]
 
-    def told(
+    def take_input(
         self, number: int, event: Event, data: Mapping[str, Any], letters: Sequence[Any] = ()
     ) -> None:
         """Take in what was said to the world: a hint, an order, a letter, another config.
@@ -520,12 +520,12 @@ class Verifier(Recorder):
     def finished(self, number: int, event: Event) -> None:
         """Take in the end of the run."""
         data = event["event_data"]
-        told, reasons = data.get("summary"), Counter([str(data.get("reason"))])
+        summary, reasons = data.get("summary"), Counter([str(data.get("reason"))])
         for _, early in self._early:  # they say why they were broken off, too
             if early["event_data"].get("metrics") and "reason" in early["event_data"]:
                 reasons[str(early["event_data"]["reason"])] += 1
         reason = reasons.most_common(1)[0][0]
-        seconds = told.get("seconds") if isinstance(told, dict) else None
+        seconds = summary.get("seconds") if isinstance(summary, dict) else None
         if self.records.keys() - {None}:
             self.step = max(self.step, event["step"])
         self.closed = False
@@ -536,8 +536,8 @@ class Verifier(Recorder):
         wanted["summary"]["seconds"] = (
             seconds if isinstance(seconds, float) and seconds >= 0.0 else 0.0
         )
-        if not self.world.carries_words and isinstance(told, dict):
-            more = told.get("messages")  # letters that came after the last step are in no line
+        if not self.world.carries_words and isinstance(summary, dict):
+            more = summary.get("messages")  # letters that came after the last step are in no line
             if type(more) is int and more > self.messages:
                 wanted["summary"]["messages"] = more
         self._made.append(last._replace(data=wanted))
@@ -548,14 +548,14 @@ class Verifier(Recorder):
 
 def _submitted(data: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     """Return how commands were submitted, which nothing but the step line says."""
-    told: Mapping[str, Any] = data.get("submitted", {})
-    whole = isinstance(told, dict) and all(
+    submitted: Mapping[str, Any] = data.get("submitted", {})
+    whole = isinstance(submitted, dict) and all(
         name in names and isinstance(more, dict) and more and more.keys() <= _SUBMITTED
-        for name, more in told.items()
+        for name, more in submitted.items()
     )
     if not whole:
         raise RunError("what it says was submitted is not of agents in play")
-    return told
+    return submitted
 
 
 def _alike(event: Event, wanted: Line) -> bool:

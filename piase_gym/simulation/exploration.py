@@ -238,9 +238,9 @@ class Exploration:
 
     def _keep_up(self) -> None:
         """Bring the shared memory's mail up to date."""
-        told = self.env.shared_memory
-        self.shared_memory["message_mailboxes"] = told["message_mailboxes"]
-        self.shared_memory["message_history"] = told["message_history"]
+        memory = self.env.shared_memory
+        self.shared_memory["message_mailboxes"] = memory["message_mailboxes"]
+        self.shared_memory["message_history"] = memory["message_history"]
 
     # -- as a whole -----------------------------------------------------------------------
 

@@ -55,8 +55,8 @@ class TeamMap:
             for thing in record.surroundings.objects:
                 if thing.kind == "agent":
                     continue
-                told = {"position": record.surroundings.position, **thing.properties}
-                lies = None if "in_picture" in told else place_of(told["position"])
+                entry = {"position": record.surroundings.position, **thing.properties}
+                lies = None if "in_picture" in entry else place_of(entry["position"])
                 if self.objects.get(thing.name) is None:
                     self.objects[thing.name] = lies
 

@@ -43,9 +43,9 @@ def same_seed_same_episode(subject: Subject) -> None:
 @check("deterministic")
 def reset_forgets(subject: Subject) -> None:
     """`reset(seed=s)` gives the same episode in a used environment as in a new one."""
-    used, told = subject.env(), "an earlier episode changes a later one"
+    used, message = subject.env(), "an earlier episode changes a later one"
     last_row(used, 7, 9, **subject.how)
-    require_same_rows(told, episode(subject, subject.env(), 5), episode(subject, used, 5))
+    require_same_rows(message, episode(subject, subject.env(), 5), episode(subject, used, 5))
 
 
 @check("deterministic")

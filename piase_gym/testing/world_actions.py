@@ -147,9 +147,9 @@ def lines_are_answered(subject: Subject) -> None:
         except Exception as error:
             raise Fault(f"{shown} raises {error!r}") from None
         expected = "too_long" if len(line or "") > MAX_LINE else "unparsable"
-        outcome, told = info.get("outcome"), info.get("feedback")
+        outcome, feedback = info.get("outcome"), info.get("feedback")
         require(outcome == expected, f"{shown} has the outcome {outcome}, not {expected}")
-        require(isinstance(told, str) and told, f"{shown} has no feedback that explains it")
+        require(isinstance(feedback, str) and feedback, f"{shown} has no feedback that explains it")
         require(env.runner.steps == 1, f"{shown} does not cost a step")
 
 
@@ -230,11 +230,11 @@ def boxes_are_commands(subject: Subject) -> None:
 def prompts_need_no_reset(subject: Subject) -> None:
     """Instructions, tools and spaces can be asked for before the first reset, and stay the same."""
     env = subject.env()
-    told = {name: (env.instructions(name), env.tools(name)) for name in env.possible_agents}
+    prompts = {name: (env.instructions(name), env.tools(name)) for name in env.possible_agents}
     verbs = [verb.name for verb in env.world.grammar]
     require(len(set(verbs)) == len(verbs), f"the grammar has a verb twice: {verbs}")
     used = [verb for verb in verbs if verb not in env.world.manual.unused]
-    for name, (prompt, tools) in told.items():
+    for name, (prompt, tools) in prompts.items():
         lacking = [verb for verb in used if verb not in prompt]
         require(not lacking, f"the instructions of {name} do not tell of {lacking}")
         require(name in prompt, f"the instructions of {name} do not name the agent")
@@ -242,7 +242,7 @@ def prompts_need_no_reset(subject: Subject) -> None:
         same = through_json(tools, "tools") == tools
         require(same, "tools cannot be written as JSON")
     opening(env, 0)
-    for name, before in told.items():
+    for name, before in prompts.items():
         after = env.instructions(name), env.tools(name)
         require(after == before, f"the instructions of {name} are others after a reset")
 

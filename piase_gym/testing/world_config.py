@@ -62,8 +62,8 @@ def late_joiners_enter(subject: Subject) -> str:
             missing -= set(row.after)
             for name in set(row.after) - set(row.before) if row.step else ():
                 entered += 1
-                told = "seed" in row.infos[name] and row.rewards[name] == 0.0
-                require(told, f"{name} enters without its seed, or with a reward")
+                informed = "seed" in row.infos[name] and row.rewards[name] == 0.0
+                require(informed, f"{name} enters without its seed, or with a reward")
     if full:
         raise Skip("everybody is in play at the reset under this config")
     late = [name for name in sorted(missing) if not _can_be_let_in(env, name)]

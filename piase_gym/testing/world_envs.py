@@ -129,10 +129,10 @@ def gymnasium_wrappers(subject: Subject) -> None:
         rows = list(_steps(env, seed))
         last, total = rows[-1], sum(row[1] for row in rows[1:])
         require(last[2] or last[3], "TimeLimit does not end an episode")
-        told = last[4].get("episode")
-        require(told is not None, "RecordEpisodeStatistics leaves no episode in the info")
-        same = told["l"] == len(rows) - 1 and abs(float(told["r"]) - total) < 1e-4
-        require(same, f"RecordEpisodeStatistics tells {told}, not {len(rows) - 1}, {total}")
+        episode = last[4].get("episode")
+        require(episode is not None, "RecordEpisodeStatistics leaves no episode in the info")
+        same = episode["l"] == len(rows) - 1 and abs(float(episode["r"]) - total) < 1e-4
+        require(same, f"RecordEpisodeStatistics tells {episode}, not {len(rows) - 1}, {total}")
 
 
 @check(module="moviepy", extra="video")

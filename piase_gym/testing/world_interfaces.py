@@ -148,10 +148,10 @@ def perceptions_fit_their_schema(subject: Subject) -> None:
             extra, missing = sorted(set(seen) - keys), sorted(keys - set(seen))
             require(not extra, f"{where} perceives {extra}, not in the schema")
             require(not missing, f"{where} does not perceive {missing}")
-            told = seen["visible_text"] == interface.world.observation_text(
+            equal = seen["visible_text"] == interface.world.observation_text(
                 interface.world.agents.index(name)
             )
-            require(told, f"{where} perceives another text than its view's")
+            require(equal, f"{where} perceives another text than its view's")
             same = through_json(seen, f"a perception of {name}", allow_nan=False) == seen
             require(same, f"a perception of {name} is another one after JSON")
             interface.submit_action(name, interface.commands(name)[0])

@@ -30,9 +30,9 @@ def seeds_are_told(subject: Subject) -> None:
     env, other = subject.env(), subject.env()
     for seed in (0, None, None, 9, None):
         row = opening(env, seed)
-        told = {info.get("seed") for info in row.infos.values()}
-        require(len(told) == 1, f"the infos of one reset tell the seeds {told}")
-        effective = told.pop()
+        seeds = {info.get("seed") for info in row.infos.values()}
+        require(len(seeds) == 1, f"the infos of one reset tell the seeds {seeds}")
+        effective = seeds.pop()
         require(seed in (None, effective), f"reset(seed={seed}) tells the seed {effective}")
         first = env.world.digest()
         opening(other, effective)

@@ -78,16 +78,16 @@ def an_edit_changes_one_fact(subject: Subject) -> str:
     words = vocabulary_of([entry.facts for entry in entries])
     changed = refused = idle = 0
     for number, entry in enumerate(entries[:: max(1, len(entries) // 24)]):
-        for edited, told in edits_of(entry.text, words, number):
+        for edited, edit in edits_of(entry.text, words, number):
             try:
                 facts = subject.world.parse(edited)
             except TextParseError:
                 refused += 1
                 continue
             except Exception as error:
-                raise Fault(f"a text with {told} makes the parser raise {error!r}") from None
+                raise Fault(f"a text with {edit} makes the parser raise {error!r}") from None
             fields = _changed(entry.facts, facts)
-            both = f"a text with {told} changes {len(fields)} facts: {', '.join(fields)}"
+            both = f"a text with {edit} changes {len(fields)} facts: {', '.join(fields)}"
             require(len(fields) < 2, both)
             changed += len(fields)
             idle += not fields
@@ -128,11 +128,11 @@ def vector_is_that_of_the_facts(subject: Subject) -> str:
 @check("readable")
 def vector_tells_facts_apart(subject: Subject) -> None:
     """Facts that differ in more than free sentences are shown as different vectors."""
-    told: dict[bytes, tuple[str, Any]] = {}
+    first: dict[bytes, tuple[str, Any]] = {}
     for entry in shown(subject):
         facts = {k: v for k, v in plain(entry.facts).items() if k not in ("messages", "hint")}
         key = np.ascontiguousarray(entry.vector).tobytes()
-        where, earlier = told.setdefault(key, (entry.where, _without_sentences(facts)))
+        where, earlier = first.setdefault(key, (entry.where, _without_sentences(facts)))
         same = f"{entry.where} has the same vector as {where}, but other facts"
         require_same(same, earlier, _without_sentences(facts))
 
@@ -240,13 +240,13 @@ def any_hint_can_be_shown(subject: Subject) -> None:
     for hint in (LONG_HINT, "", "\n\n", "You carry nothing.", "Hint: 7", "\\u{41}"):
         name = opening(env, 1).after[0]
         env.give_hint(name, hint)
-        view, told = view_of(env, name), f"the hint {hint[:20]!r}"
-        require_inside(env.observation_space(name), view, f"with {told} a view")
+        view, what = view_of(env, name), f"the hint {hint[:20]!r}"
+        require_inside(env.observation_space(name), view, f"with {what} a view")
         try:
             read = subject.world.parse(view["text"])
         except PiaseError as error:
-            raise Fault(f"{told} makes the text unreadable: {error}") from None
-        require(read.hint == env.facts(name).hint, f"{told} is read back another")
+            raise Fault(f"{what} makes the text unreadable: {error}") from None
+        require(read.hint == env.facts(name).hint, f"{what} is read back another")
 
 
 @check("native_text")

@@ -492,7 +492,7 @@ def main() -> None:
         results = {
             "command": shlex.join(["python", "examples/ppo_batch.py", *sys.argv[1:]]),
             "versions": {**versions, "python": platform.python_version()},
-            "settings": settings.told(),
+            "settings": settings.stored_fields(),
             "held_out_seeds": len(HELD_OUT),
             "runs": runs,
         }

@@ -70,7 +70,7 @@ class Settings:
                 message = f"{name}: {in_words(item)} (got {short(item['input'])})"
                 raise ConfigError(message) from None
 
-    def told(self) -> dict[str, Any]:
+    def stored_fields(self) -> dict[str, Any]:
         """Return all settings except those of `OPTIONS` that have their default value."""
         usual = {f.name: f.default for f in dataclasses.fields(self)}
         given = dataclasses.asdict(self)

@@ -326,12 +326,12 @@ def look(**more: Any) -> Any:
 
 
 def test_a_training_through_a_curriculum_says_where_it_is() -> None:
-    drawn = curriculum.told(look(), True)
+    drawn = curriculum.status_words(look(), True)
     assert drawn == "steps are drawn, 50% of the last 1,200 episodes won"
     here = "step 2 'walk', attempt 3"
-    assert curriculum.told(look(decided=None), False) == f"{here}: 4 of 9 episodes"
-    assert curriculum.told(look(decided=None, outcome="completed"), False) == here
+    assert curriculum.status_words(look(decided=None), False) == f"{here}: 4 of 9 episodes"
+    assert curriculum.status_words(look(decided=None, outcome="completed"), False) == here
     decided = SimpleNamespace(step=2, attempt=2, values={"success_rate": 0.25})
-    words = curriculum.told(look(decided=decided), False)
+    words = curriculum.status_words(look(decided=decided), False)
     assert words.startswith(f"{here}: 4 of 9 episodes, ")
     assert "25%" in words or "50%" in words

@@ -80,11 +80,11 @@ def test_defaults_are_those_that_the_stored_results_were_made_with() -> None:
             name: value for name, value in told.items() if name not in own
         }
     stored = json.loads((training_report.FOLDER / "ppo_batch.json").read_text("utf-8"))
-    assert Settings().told() == stored["settings"]
+    assert Settings().stored_fields() == stored["settings"]
 
 
 def test_a_setting_of_the_fast_learner_is_told_if_it_is_not_the_usual_one() -> None:
-    found = fast(memory=4, past_kept=3).told()
+    found = fast(memory=4, past_kept=3).stored_fields()
     assert {name: found[name] for name in found.keys() & {*OPTIONS}} == {
         "memory": 4,
         "past_kept": 3,
@@ -129,8 +129,8 @@ def test_what_is_no_number_is_no_weight_and_no_share(name: str) -> None:
 
 def test_the_fast_learner_takes_the_ends_of_every_range() -> None:
     ends: dict[str, Any] = {"shaping_until": 1.0, "past_every": 1, "past_kept": 1, "memory": 0}
-    assert fast(**ends, self_play=1.0).told() == {
-        **fast().told(),
+    assert fast(**ends, self_play=1.0).stored_fields() == {
+        **fast().stored_fields(),
         **{name: ends[name] for name in ("shaping_until", "past_every", "past_kept")},
         "self_play": 1.0,
     }

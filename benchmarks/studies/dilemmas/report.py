@@ -54,7 +54,7 @@ def harvest(found: Mapping[str, Any]) -> dict[str, dict[str, Interval]]:
     return rows
 
 
-def told(value: Interval) -> str:
+def interval_words(value: Interval) -> str:
     """Write a value and its interval."""
     digits = 1 if abs(value.estimate) >= 10.0 else 2 if abs(value.estimate) >= 1.0 else 3
     return value.words(f".{digits}f")
@@ -72,22 +72,22 @@ def stored_sections() -> dict[str, str]:
     """Return what the page shows, by the names of its places."""
     against, commons = read("tit_for_tat"), read("harvest")
     lines = [
-        [WORDS.get(name, name), *(told(row[measure]) for measure in MEASURES)]
+        [WORDS.get(name, name), *(interval_words(row[measure]) for measure in MEASURES)]
         for name, row in harvest(commons).items()
     ]
     table = markdown(["who all agents are", *MEASURES], lines)
     episodes = len(commons["rules"]["random"]["efficiency"])
     return {
-        "tit_for_tat": _told_of_tit_for_tat(against),
+        "tit_for_tat": _tit_for_tat_words(against),
         "harvest": f"{table}\n{cost(commons)}; {episodes} episodes a value.\n",
     }
 
 
-def _told_of_tit_for_tat(found: Mapping[str, Any]) -> str:
+def _tit_for_tat_words(found: Mapping[str, Any]) -> str:
     """Return what PPO and simple strategies get against tit for tat, as Markdown."""
     config = SocialDilemmaConfig(rounds=10)
     best = best_response(config, "tit_for_tat").value
-    lines = [["PPO", told(share(found))]]
+    lines = [["PPO", interval_words(share(found))]]
     for name in ("always_cooperate", "always_defect"):
         simple = expected_returns(config, name, "tit_for_tat")[0] / best
         lines.append([f"`{name}`", f"{simple:.3f}"])

@@ -152,8 +152,8 @@ class Job:
     @property
     def key(self) -> str:
         """What identifies it: everything that its result depends on."""
-        told = None if isinstance(self.who, str) else self.settings.told()
-        return digest_json([self.name, self.who, told, self.episodes])
+        settings = None if isinstance(self.who, str) else self.settings.stored_fields()
+        return digest_json([self.name, self.who, settings, self.episodes])
 
 
 def jobs(
@@ -164,8 +164,8 @@ def jobs(
 ) -> list[Job]:
     """Return all jobs to do; by default, those of the stored results."""
     rules = RULES if name == "harvest" else ()
-    told = (settings or SETTINGS[name], episodes or EPISODES[name])
-    return [Job(name, who, *told) for who in (*rules, *seeds)]
+    planned = (settings or SETTINGS[name], episodes or EPISODES[name])
+    return [Job(name, who, *planned) for who in (*rules, *seeds)]
 
 
 def perform(job: Job) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def perform(job: Job) -> dict[str, Any]:
         played = {"rule": job.who, "episodes": _measured(job.who, job.episodes)}
         return {**line, **played, "versions": versions()}
     found = TRAIN[job.name](job.settings, job.who, job.episodes)
-    settings = job.settings.told()
+    settings = job.settings.stored_fields()
     return {**line, **found, "settings": settings, "versions": versions()}
 
 
@@ -197,11 +197,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     out = given.out or FOLDER / f"{given.what}.jsonl"
     every = jobs(given.what, given.seeds, settings, given.episodes)
 
-    def told(line: Mapping[str, Any]) -> str:
+    def result_words(line: Mapping[str, Any]) -> str:
         return f"{given.what}, {line.get('rule') or 'seed ' + str(line['seed'])}; see {out}"
 
     with report_errors(parser):
-        do_all(every, perform, out, told, given.workers, given.ray)
+        do_all(every, perform, out, result_words, given.workers, given.ray)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def perform(job: Job) -> dict[str, Any]:
         "trained": trainer.steps,
         "director": type(director).__name__,
         "curriculum": {"name": curriculum.name, "sha256": curriculum.sha256},
-        "settings": settings.told(),
+        "settings": settings.stored_fields(),
         "levels": digest_json(tests.seeds),
         "won": "".join("1" if one else "0" for one in won),
         "returns": [round(float(one), 2) for one in returns],
@@ -251,13 +251,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     who = options.workers, options.ray
     with report_errors(parser):
         for job in calibration(options.out):
-            do_all([job], perform, options.out, told, *who)
+            do_all([job], perform, options.out, result_words, *who)
         if not options.calibration:
             every = jobs(budgets(options.out), plan.available())
-            do_all(every, perform, options.out, told, *who)
+            do_all(every, perform, options.out, result_words, *who)
 
 
-def told(line: Mapping[str, Any]) -> str:
+def result_words(line: Mapping[str, Any]) -> str:
     """Return the result of a training in words."""
     won = fmean(int(sign) for sign in line["won"])
     cost = f"{line['trained']:,} steps, {line['cpu_seconds']['training']:.0f} CPU-seconds"

@@ -65,8 +65,8 @@ class SyllabusLearningProgress(SamplingDirector):
         if len(first) < self._slots and episode.slot not in first:
             first[episode.slot] = order, episode
             if len(first) == self._slots:
-                for told in (*first.values(), *later):
-                    self._report_episode(agent, *told)
+                for attempt in (*first.values(), *later):
+                    self._report_episode(agent, *attempt)
         elif len(first) < self._slots:
             later.append((order, episode))
         else:

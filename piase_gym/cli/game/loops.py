@@ -163,12 +163,12 @@ class KeyLoop(Loop):
 
     def _enter(self, line: str) -> bool:
         """Do what a typed line says; return False to quit."""
-        told = self.game.world.picture_reveals
-        self.screen.typed = "" if told else None
-        word = game_word(self.game, line) if told else ""
+        reveals = self.game.world.picture_reveals
+        self.screen.typed = "" if reveals else None
+        word = game_word(self.game, line) if reveals else ""
         if word:
             return self._run_word(word)
-        if told and line.lower() in MAP_WORDS:
+        if reveals and line.lower() in MAP_WORDS:
             self.screen.wide_text = not self.screen.wide_text
         elif line:
             self._give(self.game.read(line))

@@ -132,8 +132,8 @@ def head_line(game: Game) -> Text:
 def turn_lines(turn: CommandResult) -> list[Text]:
     """Say what a command led to."""
     style = OUTCOMES.get(turn.outcome, BAD)
-    told = WORDS.get(turn.outcome, turn.outcome.value)
-    said = Text.assemble((f"{turn.line}: ", "bold"), (told, style))
+    outcome = WORDS.get(turn.outcome, turn.outcome.value)
+    said = Text.assemble((f"{turn.line}: ", "bold"), (outcome, style))
     reward = round(turn.reward, 3) or turn.reward  # as the agent's text has it
     said.append(f"  {reward:+g}", GOOD if turn.reward > 0 else "")
     for name in turn.milestones:
@@ -289,8 +289,8 @@ def paint(picture: str, me: str, names: tuple[str, ...], width: int, height: int
         left, right = _around(x // 2, max(map(len, rows)) // 2 + 1, width)
         cut = [row[2 * left : 2 * right] for row in rows[low:high]]
         drawn = [_draw_row(row, own, others, narrow=True) for row in cut]
-    told = [*lines[:first], *_own_first(lines[after:], own, me)]
-    rest = [_draw_line(line, me, signs) for line in told]
+    shown = [*lines[:first], *_own_first(lines[after:], own, me)]
+    rest = [_draw_line(line, me, signs) for line in shown]
     return _cut([*rest[:first], *drawn, *rest[first:]], width, height)
 
 
