@@ -111,7 +111,7 @@ def facts_of(
     ]
     row, column = form.own_cell((x, y))
     rows[row][column] = "floor" if form.whole_grid else YOU
-    end, memory = form.told + STATUS * form.status, len(values) - form.recall
+    end, memory = form.status_start + STATUS * form.status, len(values) - form.recall
     heard = form.channel.read(values[end:memory], agent)
     return GridWorldFacts(
         agent=agent,
@@ -123,7 +123,7 @@ def facts_of(
         carrying=NAMES[carry] if carry else None,
         cells=tuple(map(tuple, rows)),
         goal=form.goal_of(ahead, aside),
-        status=_read_status(values[form.told : end]),
+        status=_read_status(values[form.status_start : end]),
         earlier=heard.earlier,
         recall=recalled(values[memory:], form),
     )
@@ -150,8 +150,8 @@ class VectorWriter:
         form, name, data = self.form, self.agents[agent], vector.tobytes()
         text = _seen_of_bytes(form, name, data[: form.area + 8])
         if form.wide:
-            heard, memory = form.told + STATUS * form.status, len(data) - form.recall
-            text += _status_of_bytes(form, data[form.told : heard])
+            heard, memory = form.status_start + STATUS * form.status, len(data) - form.recall
+            text += _status_of_bytes(form, data[form.status_start : heard])
             text += recall_text(recalled(data[memory:], form)) if form.recall else ""
             text += _heard_of_bytes(form, name, data[heard:memory])
         return text if hint is None else f"{text}\nHint: {one_line(hint)}"

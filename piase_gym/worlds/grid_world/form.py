@@ -38,7 +38,7 @@ class Form:
         self.sizes = envelope.width, envelope.height
         self.recall = PLANES * envelope.width * envelope.height * envelope.recall
         """How many bytes at the end of vectors hold what is remembered."""
-        self.told = self.area + SCALARS
+        self.status_start = self.area + SCALARS
         self.frame = config.frame
         self.opaque = frozenset(() if config.see_through_walls else _HIDES)
         self.shown = self._visible_frame()

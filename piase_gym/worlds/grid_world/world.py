@@ -264,7 +264,7 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
         high[:area] = MAX_CODE
         high[area : area + 8] = (*(MAX_SIDE,) * 4, 3, 31, 2 * MAX_SIDE, 2 * MAX_SIDE)
         if self.envelope.symbols:
-            first = form.told + STATUS * form.status
+            first = form.status_start + STATUS * form.status
             high[first : first + form.channel.length] = form.channel.high
         if form.recall:
             half = form.length - form.recall // 2

@@ -139,7 +139,7 @@ def facts_of(
     _, width, height, x, y, z, heading, pitch, roll, total = values[start : start + 10]
     steps, limit = (values[start + i] + 256 * values[start + i + 1] for i in (10, 12))
     house = form.house
-    reports = _pieces(values[form.told : form.others], form.report)
+    reports = _pieces(values[form.reports_start : form.others], form.report)
     return ObjectSearchFacts(
         agent=form.names[agent],
         messages=tuple(
@@ -224,7 +224,7 @@ def vector_of(facts: ObjectSearchFacts, form: Form) -> NDArray[np.uint8]:
         vector[place : place + OTHER] = x + 1, *rest, heading
     for letter in facts.messages:
         report = read_report(letter.message, form)
-        place = form.told + form.report * form.names.index(letter.sender)
+        place = form.reports_start + form.report * form.names.index(letter.sender)
         x, *turned = pose_codes(report.pose)
         window = codes_of(report.cells, form)
         codes = [x + 1, *turned, *bits_of(report.objects, form), *window]

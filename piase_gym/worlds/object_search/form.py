@@ -84,13 +84,16 @@ class Form:
         self.things = config.object_names
         self.length = vector_length(envelope)
         self.report = report_length(envelope)
-        self.told = AREA * envelope.house
-        self.others = self.told + self.report * envelope.agents * envelope.channel
+        self.reports_start = AREA * envelope.house
+        self.others = self.reports_start + self.report * envelope.agents * envelope.channel
         self.objects = self.others + OTHER * envelope.agents * envelope.house
         self.found = self.objects + 2 * envelope.objects
         self.by_pieces = not (config.show_found or config.in_pictures)
         self.start = self.found + 2 * envelope.found
-        window, reports = f"{self.told}s", f"{self.report}s" * (envelope.agents * envelope.channel)
+        window, reports = (
+            f"{self.reports_start}s",
+            f"{self.report}s" * (envelope.agents * envelope.channel),
+        )
         sights = f"{self.objects - self.others}s{self.found - self.objects}s{2 * envelope.found}x"
         self.parts = f"{window}{reports}{sights}x2x3s3sx4s"
         self.caption = self.start + SCALARS

@@ -110,9 +110,9 @@ class CommonsForm:
         self.length = vector_length(envelope)
         self.area = envelope.window**2
         self.ahead = self.area - 2 * self.columns + self.columns // 2
-        self.told = self.area + SCALARS
+        self.reputation_start = self.area + SCALARS
         self.channel = ChannelForm(config, envelope)
-        self.heard = self.told + TOLD * envelope.agents * envelope.reputation
+        self.heard = self.reputation_start + TOLD * envelope.agents * envelope.reputation
         middle, half = self.columns // 2, config.window // 2
         columns = range(middle - half, middle + half + 1)
         self.shown = range(self.rows - config.window, self.rows), columns
@@ -231,9 +231,9 @@ def vector_of(facts: CommonsFacts, form: CommonsForm) -> NDArray[np.uint8]:
     counts = facts.steps, facts.rounds, facts.eaten, facts.cleaned, facts.zaps, facts.zapped
     end = form.area + SCALARS - HINT_CODE
     vector[form.area : end] = (*head, *_to_bytes(counts))
-    vector[end : form.told] = hash_text(facts.hint)
+    vector[end : form.reputation_start] = hash_text(facts.hint)
     for deeds in facts.reputation:
-        start = form.told + TOLD * form.names.index(deeds.agent)
+        start = form.reputation_start + TOLD * form.names.index(deeds.agent)
         vector[start : start + TOLD] = _to_bytes(deeds[1:])
     form.channel.write(Heard(facts.messages, facts.earlier), vector, form.heard)
     return vector

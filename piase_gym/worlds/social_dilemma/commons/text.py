@@ -60,7 +60,7 @@ def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
         text += _away(out)
     else:
         text += _seen_of_bytes(form, data[:area], ViewerPlace(x, y, heading, width, height))
-    text += _deeds_text(form, *deeds) + _told_of_bytes(form, agent, data[form.told :])
+    text += _deeds_text(form, *deeds) + _others_of_bytes(form, agent, data[form.reputation_start :])
     return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
 
@@ -75,9 +75,9 @@ def _seen_of_bytes(form: CommonsForm, cells: bytes, place: ViewerPlace) -> str:
 
 
 @functools.lru_cache(maxsize=8192)
-def _told_of_bytes(form: CommonsForm, agent: int, data: bytes) -> str:
+def _others_of_bytes(form: CommonsForm, agent: int, data: bytes) -> str:
     """Write what others have done, and said."""
-    done = form.heard - form.told
+    done = form.heard - form.reputation_start
     text = _reputation_text(reputation_of(data[:done], agent, form))
     heard = form.channel.read(data[done:], form.names[agent])
     return "\n".join([text, *heard_lines(*heard)])

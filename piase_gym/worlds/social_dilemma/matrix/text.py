@@ -58,7 +58,7 @@ def write_kept(form: MatrixForm, kept: Any, agent: int) -> str:
     text = _head(form, name, played, score) + _choice_line(form, talk, coin)
     text += _counts(form, played, cooperated, others)
     text += _past_of_bytes(form, min(played, form.config.memory), data[4 * PAST : 4 * form.paid])
-    text += _told_of_bytes(form, name, data[4 * form.recall : -4 * HINT_CODE])
+    text += _others_of_bytes(form, name, data[4 * form.recall : -4 * HINT_CODE])
     return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
 
@@ -69,7 +69,7 @@ def _past_of_bytes(form: MatrixForm, known: int, past: bytes) -> str:
 
 
 @functools.lru_cache(maxsize=8192)
-def _told_of_bytes(form: MatrixForm, agent: str, data: bytes) -> str:
+def _others_of_bytes(form: MatrixForm, agent: str, data: bytes) -> str:
     """Write what others have done, and said."""
     values = np.frombuffer(data, np.float32).tolist()
     text = _reputation(form, reputation_of(values, form))
