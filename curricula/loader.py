@@ -206,12 +206,9 @@ def _prompt_warnings(
             continue
         place: SourcePosition = document.place(("steps", step.index, "prompt_reference"))
         try:
-            path = prompts.prompt_path(curriculum, step)
-            if path is None:
+            if prompts.prompt_of(curriculum, step) is None:
                 named = f"there is no prompt file {step.prompt_reference!r} in {str(folder)!r}"
                 yield place, f"{step.label}: {named}", False
-            else:
-                prompts.load(path)
         except CurriculumError as error:
             yield place, f"{step.label}: its prompt is wrong:\n{error}", True
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, model_validator
 
 from piase_gym.core.files import is_file
+from piase_gym.core.validation_messages import in_words
 from piase_gym.curricula.fences import fence_problem_in_file
 from piase_gym.curricula.schema import CurriculumModel, CurriculumStep, DevelopmentalCurriculum
 from piase_gym.curricula.validation import strip_type_mark
@@ -272,13 +273,21 @@ def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaA
     step's `agent_config_overrides` have under ``prompt_values``.
 
     Raises:
-        CurriculumError: If the file is wrong.
+        CurriculumError: If the file is wrong, or the values do not fit into it.
     """
     path = prompt_path(curriculum, step)
     if path is None:
         return None
     given = step.agent_config_overrides.get(PROMPT_VALUES, {})
+    if not isinstance(given, Mapping):
+        raise CurriculumError(f"{PROMPT_VALUES} are values by placeholder, not {given!r:.60}")
     objectives = step.learning_objectives or ()
     text = objectives if isinstance(objectives, str) else "; ".join(objectives)
     values = {"curriculum": curriculum.name, "step": step.name, "objective": text}
-    return load(path).filled({**values, **(given if isinstance(given, Mapping) else {})})
+    prompt = load(path)
+    try:
+        return prompt.filled({**values, **given})
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise CurriculumError(f"{path}: {where}, once filled in: {in_words(wrong)}") from None

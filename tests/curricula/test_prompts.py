@@ -106,6 +106,25 @@ def test_a_wrong_prompt_is_told_at_load(prompt: Any, told: str, tmp_path: Path) 
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("values", "wrong"),
+    [
+        (
+            {"thing": "x" * 20_001},
+            "look.json: objective, once filled in: it must have at most 20000",
+        ),
+        ("a door", "prompt_values are values by placeholder, not 'a door'"),
+        (None, "prompt_values are values by placeholder, not None"),
+    ],
+)
+def test_values_that_do_not_fit_are_told_at_load(values: Any, wrong: str, tmp_path: Path) -> None:
+    path = written(tmp_path, prompt_values=values)
+    with pytest.raises(CurriculumError) as caught:
+        curricula.load(path)
+    assert f"{path}:7:4: step 1 'Looking': its prompt is wrong:" in str(caught.value)
+    assert wrong in str(caught.value)
+
+
 def test_a_fenced_prompt_is_told(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text("```json\n{}\n```\n")
