@@ -138,6 +138,8 @@ class Checkpoint:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
                 raise PolicyError(f"it holds more than {LARGEST:,} bytes")
+            if (part := archive.testzip()) is not None:
+                raise PolicyError(f"its part {part!r} is damaged")
         found = torch.load(path, map_location="cpu", weights_only=True)
         self.name, self.card = path.name, found["card"]
         if self.card.get("format") != FORMAT:

@@ -218,6 +218,17 @@ def test_strange_files_are_refused(files: dict[str, Path], tmp_path: Path, case:
         make_agent(f"ppo:{path}")
 
 
+def test_a_bit_that_flipped_in_a_weight_is_noticed(files: dict[str, Path], tmp_path: Path) -> None:
+    content, path = bytearray(files["plain"].read_bytes()), tmp_path / "policy.pt"
+    weight = torch.load(files["plain"], weights_only=True)["policies"][0]["actor.weight"]
+    content[content.index(weight.numpy().tobytes()) + 5] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(
+        PolicyError, match=r"policy\.pt holds no .*: its part '.*/data/\d+' is dama"
+    ):
+        make_agent(f"ppo:{path}")
+
+
 def test_what_it_was_not_trained_for_is_refused(files: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="there is no model"):
         make_agent(f"ppo:{tmp_path}/none.pt")
