@@ -37,7 +37,11 @@ BATCH = 100
 """The same, for episodes that are played at once."""
 JOURNAL = "episodes.jsonl"
 RESULTS = "results.json"
-HEADER = {"journal": "piase_gym episodes", "protocol": PROTOCOL}
+HEADER = {
+    "journal": "piase_gym episodes",
+    "protocol": PROTOCOL,
+    "piase_gym": piase_gym.__version__,
+}
 
 SuiteLike = str | Path | Suite | Row | Iterable[str | Row]
 Progress = Callable[[EpisodeRecord, int, int], None]
@@ -92,7 +96,7 @@ def evaluate(
         UnknownNameError: If the suite, or the policy, does not exist.
         PolicyError: If the policy is not something that chooses actions.
         SuiteError: If the suite cannot be read, or nothing in it can be played.
-        ProtocolError: If `out` holds episodes of another protocol version.
+        ProtocolError: If `out` holds episodes of another version of the protocol or the package.
         StoppedError: After Ctrl-C, once the jobs that were under way are finished.
         ClusterError: If there is no such Ray cluster, or its workers have other versions.
 
@@ -248,7 +252,8 @@ class Journal:
         """Open a journal and read what it has.
 
         Raises:
-            ProtocolError: If it is of another protocol version, or a line is no episode.
+            ProtocolError: If another version of the protocol or of the package wrote it, or a line
+                is no episode.
             StorageError: If it cannot be read, or its folder cannot be made.
         """
         self.file = LineFile(path)
@@ -261,11 +266,13 @@ class Journal:
     def _take(self, line: Mapping[str, Any]) -> None:
         """Add one line."""
         if "journal" in line:
-            if line.get("protocol") != PROTOCOL:
-                raise ProtocolError(
-                    f"{self.file.path} is of protocol {line.get('protocol')!r}; this is protocol "
-                    f"{PROTOCOL}: choose another folder, or play anew there"
-                )
+            other = HEADER | line  # journals of before do not say which package played
+            for what in ("protocol", "piase_gym"):
+                if other[what] != HEADER[what]:
+                    raise ProtocolError(
+                        f"{self.file.path} is of {what} {other[what]!r}; this is {what} "
+                        f"{HEADER[what]}: choose another folder, or play anew there"
+                    )
             return
         try:
             record = EpisodeRecord.from_json(line)

@@ -25,6 +25,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+import piase_gym
 from piase_gym.agents import Percept
 from piase_gym.benchmarks import Results, Row, Suite, evaluate
 from piase_gym.benchmarks.evaluation import policies
@@ -450,6 +451,20 @@ def test_results_of_another_protocol_are_refused(tmp_path: Path) -> None:
         Results.load(tmp_path / "results.json")
     with pytest.raises(ProtocolError, match="protocol 0"):
         evaluate("noop", EMPTY, episodes=2, out=tmp_path)
+
+
+def test_episodes_of_another_version_of_the_package_are_not_mixed_in(tmp_path: Path) -> None:
+    results = evaluate("noop", EMPTY, episodes=2, out=tmp_path)
+    journal = tmp_path / "episodes.jsonl"
+    header, *episodes = journal.read_text("utf-8").splitlines(keepends=True)
+    version = f'"piase_gym":"{piase_gym.__version__}"'
+    journal.write_text(header.replace(version, '"piase_gym":"0.0.9"') + "".join(episodes))
+    with pytest.raises(ProtocolError, match=r"is of piase_gym '0\.0\.9'; this is piase_gym .*fold"):
+        evaluate("noop", EMPTY, episodes=3, out=tmp_path)
+    journal.write_text(header.replace(f",{version}", "") + "".join(episodes))  # as it was written
+    later = evaluate("noop", EMPTY, episodes=3, out=tmp_path)
+    assert later.episodes[:2] == results.episodes
+    assert len(journal.read_text("utf-8").splitlines()) == 4
 
 
 @pytest.mark.parametrize(
