@@ -311,6 +311,10 @@ def move_table(old: Array, target: Array, values: Array, alpha: float, max_kl: f
         [0.1, 0.9]
     """
 
+    # A unit for rewards: eta, which is found below, is in proportion to them.
+    unit = max(1.0, float(np.abs(values).max()))
+    values, alpha = values / unit, alpha / unit
+
     def at(eta: float) -> Array:
         logs = (values + alpha * np.log(target) + eta * np.log(old)) / (alpha + eta)
         # An entry that would be 0 could never come back.

@@ -386,6 +386,15 @@ def test_the_table_moves_to_the_best_one_near(alpha: float, max_kl: float) -> No
     assert objective(found) <= best + 0.01  # the grid comes near it, so the bound is no wish
 
 
+@pytest.mark.parametrize("unit", [1e3, 1e16, 1e300])
+def test_the_table_moves_alike_whatever_the_unit_of_values(unit: float) -> None:
+    old, target = np.array([0.7, 0.2, 0.1]), np.array([0.05, 0.15, 0.8])
+    values = np.array([0.9, 0.5, 0.1])
+    for alpha in (0.0, 0.3):
+        found = move_table(old, target, values * unit, alpha * unit, 0.02)
+        assert found == pytest.approx(move_table(old, target, values, alpha, 0.02), abs=1e-9)
+
+
 def test_divergences() -> None:
     one, other = np.array([0.5, 0.5]), np.array([0.9, 0.1])
     assert divergence(one, other) == pytest.approx(0.5 * math.log(5 / 9) + 0.5 * math.log(5))
