@@ -310,7 +310,6 @@ def move_table(old: Array, target: Array, values: Array, alpha: float, max_kl: f
         >>> move_table(even, np.array([0.1, 0.9]), np.zeros(2), 1.0, 10.0).round(3).tolist()
         [0.1, 0.9]
     """
-
     # A unit for rewards: eta, which is found below, is in proportion to them.
     unit = max(1.0, float(np.abs(values).max()))
     values, alpha = values / unit, alpha / unit

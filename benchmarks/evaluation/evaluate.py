@@ -266,7 +266,7 @@ class Journal:
     def _take(self, line: Mapping[str, Any]) -> None:
         """Add one line."""
         if "journal" in line:
-            other = HEADER | line  # journals of before do not say which package played
+            other = {**HEADER, **line}  # journals of before do not say which package played
             for what in ("protocol", "piase_gym"):
                 if other[what] != HEADER[what]:
                     raise ProtocolError(

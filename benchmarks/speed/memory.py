@@ -165,7 +165,7 @@ def _step_text(number: int) -> str:
     return memory_text(number % 101, seen, "forward", "explore", [message] if number % 3 else [])
 
 
-def costs(memories: int, count: int = 300) -> dict[str, float]:
+def costs(memories: int) -> dict[str, float]:
     """Return what adding and asking cost with so many memories, in CPU-milliseconds."""
     memory = FaissMemory()
     for number in range(memories):
@@ -177,9 +177,9 @@ def costs(memories: int, count: int = 300) -> dict[str, float]:
         memory.add(_step_text(number))
 
     found = {
-        "add + query": milliseconds(both, range(count)),
+        "add + query": milliseconds(both, range(300)),
         "of these, two hashed embeddings": 2
-        * milliseconds(lambda k: memory.embedder.embed([question[k % 101]]), range(count)),
+        * milliseconds(lambda k: memory.embedder.embed([question[k % 101]]), range(300)),
     }
     try:
         semantic = find_embedder("semantic")
