@@ -13,7 +13,7 @@ Constants of unsigned arithmetic are `np.uint64` throughout: numba turns ``uint6
 float.
 """
 
-from piase_gym.compiled.decorators import JIT, helper, hot, inline, kernel
+from piase_gym.compiled.decorators import JIT, helper, hot, inline, kernel, with_constants
 from piase_gym.compiled.draws import (
     bits,
     episode_seed,
@@ -43,4 +43,5 @@ __all__ = [
     "store64",
     "stream_key",
     "uniform",
+    "with_constants",
 ]

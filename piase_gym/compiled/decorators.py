@@ -13,8 +13,9 @@ To compile the kernels of a world takes up to a minute or two, so the logger ``p
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from numba import config, njit
@@ -28,6 +29,8 @@ CHECKED = bool(config.BOUNDSCHECK)
 """True under ``NUMBA_BOUNDSCHECK=1``, where every index is checked."""
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Python and C do not call helpers; without wrappers they compile in half the time."""
+_marks: dict[Callable[..., Any], Callable[..., Any]] = {}
+"""How each function that compiled functions call is marked: by `helper`, `hot` or `inline`."""
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
@@ -55,11 +58,13 @@ event.register("numba:compile", _notice)
 
 def helper(function: Callable[..., Any]) -> Any:
     """Mark a function that compiled functions call."""
+    _marks[function] = helper
     return njit(function, **_NO_WRAPPERS, error_model="numpy") if JIT else function
 
 
 def hot(function: Callable[..., Any]) -> Any:
     """Mark a helper that is called for every agent in every step: it is always inlined."""
+    _marks[function] = hot
     return (
         njit(function, **_NO_WRAPPERS, error_model="numpy", forceinline=True) if JIT else function
     )
@@ -67,6 +72,7 @@ def hot(function: Callable[..., Any]) -> Any:
 
 def inline(function: Callable[..., Any]) -> Any:
     """Mark a helper of a few lines: it is compiled as a part of each caller, not by itself."""
+    _marks[function] = inline
     return njit(function, error_model="numpy", inline="always") if JIT else function
 
 
@@ -92,3 +98,37 @@ def kernel(function: Callable[..., Any]) -> Any:
         finally:
             config.CACHE_DIR = before
     return njit(function, error_model="numpy")
+
+
+def with_constants(modules: Sequence[ModuleType], **constants: Any) -> SimpleNamespace:
+    """Return the helpers of some modules that depend on constants, made for other values of them.
+
+    What a function reads from its module is constant to numba: it compiles nothing that an ``if``
+    on it rules out, and no helper that is called only there.
+
+    Args:
+        modules: The modules; those whose helpers others call come first.
+        constants: The values, by the name that a constant has in every module.
+    """
+    made: dict[int, Any] = {}
+    found: dict[str, Any] = {}
+    for module in modules:
+        own = {name: made.get(id(value), value) for name, value in vars(module).items()}
+        own |= constants
+        changed = {name for name in own if own[name] is not vars(module).get(name)}
+        helpers = {
+            name: function
+            for name, value in own.items()
+            if isinstance(function := getattr(value, "py_func", value), FunctionType)
+            and function in _marks
+            and function.__module__ == module.__name__
+        }
+        while more := {
+            n for n in helpers.keys() - changed if changed & {*helpers[n].__code__.co_names}
+        }:
+            changed |= more
+        for name in helpers.keys() & changed:
+            function = helpers[name]
+            found[name] = _marks[function](FunctionType(function.__code__, own, name))
+            made[id(own[name])] = own[name] = found[name]
+    return SimpleNamespace(**found)

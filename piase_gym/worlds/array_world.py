@@ -356,10 +356,17 @@ class ArrayWorld(World[C, F]):
         """
         if batch.codes is None:
             batch.codes = codes_of(self.outcome_of)
-        faults = int(self.kernels.reset(*self._records(batch), batch.outputs, which, what))
+        reset = self._kernels(batch).reset
+        faults = int(reset(*self._records(batch), batch.outputs, which, what))
         if batch.scripts is not None and what in (BEGIN, NEXT, CONTINUE):
             batch.scripts.begin(batch, which, what == CONTINUE)
         return faults
+
+    def _kernels(self, batch: Batch) -> Kernels:
+        """Return the kernels that the configs of a batch need."""
+        if batch.kernels is None:
+            batch.kernels = self.kernels_for(batch.tables)
+        return batch.kernels
 
     def _records(self, batch: Batch) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return states and tables of a batch as kernels take them."""
@@ -387,9 +394,8 @@ class ArrayWorld(World[C, F]):
             (acts of agents that are not in play count too); in that case nothing has changed.
         """
         over = batch.states["over"].nonzero()[0] if batch.any_over and mode == NEXT_STEP else None
-        if batch.kernel_step is None:
-            batch.kernel_step = self.kernels_for(batch.tables).step
-        count = int(batch.kernel_step(*self._records(batch), batch.outputs, acts, focal))
+        step = self._kernels(batch).step
+        count = int(step(*self._records(batch), batch.outputs, acts, focal))
         if count < 0:
             return count
         if batch.scripts is not None:
@@ -580,7 +586,7 @@ class ArrayWorld(World[C, F]):
         # The kernel has only the addresses: `seen` keeps the arrays alive until it has written.
         seen = self._new_outputs(one)
         one["obs"], one["masks"] = (array.ctypes.data for array in seen)
-        return int(self.kernels.reset_one(self.for_kernels(one), what, seed))
+        return int(self.kernels_for(one["table"]).reset_one(self.for_kernels(one), what, seed))
 
     def refresh(self) -> None:
         """Rebuild what is derived from the canonical state, vectors and masks included."""

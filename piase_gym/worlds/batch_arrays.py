@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from piase_gym.compiled import readable
 from piase_gym.compiled.memory import record
-from piase_gym.compiled.stepping import ADDRESSES, OUTPUTS
+from piase_gym.compiled.stepping import ADDRESSES, OUTPUTS, Kernels
 
 if TYPE_CHECKING:
     from piase_gym.worlds.scripted_batch import BatchScripts
@@ -32,7 +32,7 @@ class Batch:
         outcomes: The outcomes of a step, indices into `OUTCOMES`, uint8, shape (envs, agents).
         codes: The outcome of every event, as an index into `OUTCOMES`; set by the first reset.
         kernel_states: The records as kernels take them; made when they are first needed.
-        kernel_step: The kernel that advances them, likewise.
+        kernels: The rules that their configs need, likewise.
         scripts: The scripts of the configs, if there are any.
         places: Where the fields of a record that digests cover lie.
     """
@@ -69,7 +69,7 @@ class Batch:
         self.any_over = False
         self.scripts: BatchScripts | None = None
         self.kernel_states: NDArray[Any] | None = None
-        self.kernel_step: Callable[..., int] | None = None
+        self.kernels: Kernels | None = None
         self._room: NDArray[Any] | None = None
         """Where `tables` lie, with room for more."""
         self._outputs: NDArray[Any] | None = None
@@ -80,7 +80,7 @@ class Batch:
         if self._room is None or count > len(self._room):
             self._room = stacked([self.tables, more, np.zeros(count, more.dtype)])
         self._room[count - len(more) : count] = more
-        self.tables, self.kernel_step = self._room[:count], None
+        self.tables, self.kernels = self._room[:count], None
 
     @property
     def outputs(self) -> NDArray[Any]:
@@ -100,7 +100,7 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave addresses behind when a batch is copied or pickled."""
-        left = dict.fromkeys(("kernel_states", "kernel_step", "_room", "_outputs"))
+        left = dict.fromkeys(("kernel_states", "kernels", "_room", "_outputs"))
         return {**self.__dict__, **left}
 
 

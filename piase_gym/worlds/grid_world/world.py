@@ -63,7 +63,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     RESULTS,
     ROLES,
 )
-from piase_gym.worlds.grid_world.rules.kernels import KERNELS, PLAIN, enter_one
+from piase_gym.worlds.grid_world.rules.kernels import KERNELS, PLAIN, SEARCHED, enter_one
 from piase_gym.worlds.grid_world.state import BEHIND, CANONICAL, STATUS
 from piase_gym.worlds.grids.codes import AHEAD, on_map
 from piase_gym.worlds.grids.hidden_cells import unseen_floor
@@ -243,7 +243,9 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
 
     def kernels_for(self, tables: NDArray[Any]) -> Kernels:
         """Return the faster kernels if no config has more than plain rules."""
-        return KERNELS if tables["full"].any() else PLAIN
+        if tables["full"].any():
+            return KERNELS
+        return SEARCHED if tables["search"].any() else PLAIN
 
     def make_grammar(self) -> tuple[Verb, ...]:
         """Return ``move <direction>``, or ``forward`` and ``turn``; ``stay`` and ``interact``."""

@@ -264,7 +264,8 @@ def find_mentions(cells, forms, out, x, y, heading, width, height):
     n = _mention_things(seen, far, left, counts, out, n)
     if most >= MUCH:
         for rows in range(len(seen)):
-            for kind in form.things:
+            for thing in form.things:
+                kind = np.int64(thing)  # as below: the helper is compiled once
                 if kind > 0 and counts[kind] >= MUCH and nearest[kind] == rows:
                     n = _mention_kind(seen, far, left, kind, groups, signs, out, n)
     for kind in (WALL, UNSEEN):

@@ -49,6 +49,7 @@ from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.rules.joining import hold_back
 from piase_gym.worlds.grid_world.rules.memory import forget_all
+from piase_gym.worlds.grid_world.rules.tables import FULL
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells
 
@@ -68,13 +69,13 @@ def begin(s, w, seed):
     for a in range(len(s.x)):
         s.order[a] = a
         store64(s.hint, 8 * a, np.uint64(0))
-    if w.remembers:
+    if FULL and w.remembers:
         forget_all(s, w)
-    if w.mail >= 0:
+    if FULL and w.mail >= 0:
         open_channel(s.cells, w, seed)
-    for attempt in range(2 * TRIES if w.search else 1):
+    for attempt in range(2 * TRIES if FULL and w.search else 1):
         generate(s, w, attempt >= TRIES)
-        if s.fault == 0 and w.search and not solvable(s, w):
+        if FULL and s.fault == 0 and w.search and not solvable(s, w):
             s.fault = NO_WAY
         if s.fault == 0:
             break
@@ -115,30 +116,31 @@ def generate(s, w, together):
     for a in range(w.agents):
         if w.starts[a, 0] >= 0:
             enter(s, w, a, fixed_start(s, w, a))
-    if together:
+    if FULL and together:
         enter_together(s, w)
     else:
         enter_freely(s, w, split - 1 if split > 0 else w.width - 1)
-    scatter(s, w, difficulty)
-    if w.latecomers:
+    if FULL:
+        scatter(s, w, difficulty)
+    if FULL and w.latecomers:
         hold_back(s, w)
 
 
 @inline
 def lay_out(s, w, difficulty):
     """Draw the walls of the layout; return the column of the wall with the door, or 0."""
-    if w.layout == OBSTACLES:
-        density = w.density if difficulty < 0.0 else np.int64(50 + 350 * difficulty)
-        scatter_walls(s, w, density)
-    elif w.layout == FOUR_ROOMS:
+    if w.layout == FOUR_ROOMS:
         four_rooms(s, w)
     elif w.layout == DOOR_KEY:
         return door_wall(s, w)
-    elif w.layout == MULTI_ROOM:
+    elif FULL and w.layout == OBSTACLES:
+        density = w.density if difficulty < 0.0 else np.int64(50 + 350 * difficulty)
+        scatter_walls(s, w, density)
+    elif FULL and w.layout == MULTI_ROOM:
         multi_room(s, w, difficulty)
-    elif w.layout == MAZE:
+    elif FULL and w.layout == MAZE:
         maze(s, w, difficulty)
-    elif w.layout == TAG_GAME and difficulty > 0.0:
+    elif FULL and w.layout == TAG_GAME and difficulty > 0.0:
         scatter_walls(s, w, np.int64(250 * difficulty))
     return 0
 

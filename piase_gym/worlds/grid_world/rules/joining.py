@@ -55,7 +55,7 @@ def come(s, w, a):
     s.x[a], s.y[a] = cell % w.side, cell // w.side
     s.alive[a] = 1
     locate(s, w, a)
-    appear(s, w, True, a)
+    appear(s, w, a)
     return True
 
 

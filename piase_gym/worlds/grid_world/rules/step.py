@@ -59,6 +59,7 @@ from piase_gym.worlds.grid_world.rules.events import (
 )
 from piase_gym.worlds.grid_world.rules.joining import let_in
 from piase_gym.worlds.grid_world.rules.memory import grow_old
+from piase_gym.worlds.grid_world.rules.tables import FULL
 from piase_gym.worlds.grid_world.rules.world import appear, gather, live, marked, toggle, uncover
 from piase_gym.worlds.grids.windows import advance, ahead, cell_at, paint_at, put, seen_ahead
 
@@ -76,14 +77,14 @@ ENTERING = CELLS.array("entering")
 
 
 @inline
-def act(s, w, full, a, index, o, rewards, events):
+def act(s, w, a, index, o, rewards, events):
     """Carry out the command with this index, without a message. Returns the event."""
     if index < 0:
         return STAY if index == ABSENT else UNPARSABLE + (ABSENT - 1 - index)
     if index < MOVES:
-        if full and w.agent_frame:
+        if FULL and w.agent_frame:
             return stride(s, w, a, index, o, rewards, events)
-        return walk(s, w, full, a, HEADING_OF[index], o, rewards, events)
+        return walk(s, w, a, HEADING_OF[index], o, rewards, events)
     return STAY if index == STAYING else interact(s, w, a)
 
 
@@ -92,43 +93,43 @@ def stride(s, w, a, index, o, rewards, events):
     """Let agent `a` step ahead, or turn on the spot. Returns the event."""
     heading = (np.int64(s.heading[a]) + TURN_OF[index]) & 3
     if index == 0:
-        return walk(s, w, np.bool_(True), a, heading, o, rewards, events)
+        return walk(s, w, a, heading, o, rewards, events)
     s.heading[a] = heading
-    appear(s, w, np.bool_(True), a)
+    appear(s, w, a)
     return TURN
 
 
 @hot
-def walk(s, w, full, a, heading, o, rewards, events):
+def walk(s, w, a, heading, o, rewards, events):
     """Turn agent `a` and let it try to step ahead. Returns the event."""
     s.heading[a] = heading
     ground, event = np.int64(seen_ahead(s, w, a, 1)), MOVE
-    if full and ground >= AGENT:
+    if FULL and ground >= AGENT:
         if w.taggers and chase(s, w, a, o, rewards, events):
-            appear(s, w, full, a)
+            appear(s, w, a)
             return TAG
         if w.pass_through:
             x, y = ahead(s, a, 1)
             ground = np.int64(cell_at(s, w, x, y))
     entering = load(ENTERING, ground)
-    if full and entering == PUSHED and push(s, w, a):
+    if FULL and entering == PUSHED and push(s, w, a):
         entering, event = STANDS, PUSH
     if entering < STANDS:
-        appear(s, w, full, a)
+        appear(s, w, a)
         return BLOCKED
     x, y = np.int64(s.x[a]), np.int64(s.y[a])
     paint_at(s, a, cell_at(s, w, x, y))
     advance(s, w, a)
-    if full and w.pass_through:
+    if FULL and w.pass_through:
         uncover(s, w, x, y)
     if entering == ARRIVES:
         s.alive[a] = 0
         s.fate[a] = ARRIVED
         return REACH_GOAL
-    if full and entering > ARRIVES:
+    if FULL and entering > ARRIVES:
         event = meet(s, w, a, entering)
-    if not full or s.alive[a]:
-        appear(s, w, full, a)
+    if not FULL or s.alive[a]:
+        appear(s, w, a)
     return event
 
 
@@ -203,7 +204,7 @@ def interact(s, w, a):
         put(s, w, x, y, OPEN)
     elif event == CLOSE_DOOR:
         put(s, w, x, y, CLOSED)
-    elif event == TOGGLE:
+    elif FULL and event == TOGGLE:
         event = toggle(s, w)
     elif event == ILLEGAL:
         event = LATE
@@ -215,33 +216,27 @@ def interact(s, w, a):
 
 @hot
 def tick(s, w, o, acts, rewards, terminated, truncated, events):
-    """Advance one environment by a step, under any config; outputs start at row `o`.
+    """Advance one environment by a step; outputs start at row `o`.
 
     Returns:
         Not 0 if an agent ended, entered or reached a milestone for the first time.
     """
-    if w.taggers:
+    if FULL and w.taggers:
         for a in range(w.agents):
             events[o + a], rewards[o + a] = NONE, 0.0
-    notable = act_all(s, w, np.bool_(True), o, acts, rewards, terminated, events)
-    notable |= gather(s, w, o, rewards, events)
-    if live(s, w, o, rewards):
-        notable |= see_off(s, w, o, terminated, events)
-    if w.shared:
-        share(w, o, rewards, events)
-    if w.recall:
-        grow_old(s, w)
+    notable = act_all(s, w, o, acts, rewards, terminated, events)
+    if FULL:
+        notable |= gather(s, w, o, rewards, events)
+        if live(s, w, o, rewards):
+            notable |= see_off(s, w, o, terminated, events)
+        if w.shared:
+            share(w, o, rewards, events)
+        if w.recall:
+            grow_old(s, w)
     notable |= pass_time(s, w, o, truncated, events)
-    if w.mail >= 0:
+    if FULL and w.mail >= 0:
         deliver(s.cells, w, s.t - 1, o, events, s.x, s.y)
     return notable
-
-
-@hot
-def tick_plain(s, w, o, acts, rewards, terminated, truncated, events):
-    """Do what `tick` does, where only plain rules are in use (``w.full`` is 0)."""
-    notable = act_all(s, w, np.bool_(False), o, acts, rewards, terminated, events)
-    return notable | pass_time(s, w, o, truncated, events)
 
 
 @hot
@@ -251,11 +246,11 @@ def pass_time(s, w, o, truncated, events):
     if s.t >= w.max_steps:
         run_out(s, w, o, truncated)
         return 1
-    return let_in(s, w, o, events) if w.latecomers else 0
+    return let_in(s, w, o, events) if FULL and w.latecomers else 0
 
 
 @hot
-def act_all(s, w, full, o, acts, rewards, terminated, events):
+def act_all(s, w, o, acts, rewards, terminated, events):
     """Let every agent act, with a message or without. Returns not 0 if it was notable.
 
     An agent that is caught before its turn keeps the event and reward of being caught; if its
@@ -268,30 +263,30 @@ def act_all(s, w, full, o, acts, rewards, terminated, events):
         event, said = NONE, 0
         if s.alive[a]:
             index = np.int64(acts[row])
-            if full:
+            if FULL:
                 if w.taggers:
                     events[row] = STAY  # it takes part, so it can no longer be caught unawares
                 said = index // ACTIONS if index > 0 else 0
                 index -= said * ACTIONS
             event = ILLEGAL
-            if not full or may_say(w, a, said):
-                event = act(s, w, full, a, index, o, rewards, events)
+            if not FULL or may_say(w, a, said):
+                event = act(s, w, a, index, o, rewards, events)
             if event == ILLEGAL:
                 said = 0
-            ended |= event == REACH_GOAL or (full and (event == TAG or not s.alive[a]))
+            ended |= event == REACH_GOAL or (FULL and (event == TAG or not s.alive[a]))
             notable |= marked(s, w, a, event)
-        elif full and w.taggers and events[row] == CAUGHT:
+        elif FULL and w.taggers and events[row] == CAUGHT:
             event = wrong(s, w, a, np.int64(acts[row]))
-        if full:
+        if FULL:
             s.said[a] = first_symbol(w, said)
             if w.mail >= 0:
                 post(s.cells, w, a, said, s.t)
-        if not full or not w.taggers:
+        if not FULL or not w.taggers:
             events[row], rewards[row] = event, w.reward[event]
         elif event != NONE:
             events[row] = event
             rewards[row] += w.reward[event]
-        if full and said > 0 and w.say_cost > 0.0:
+        if FULL and said > 0 and w.say_cost > 0.0:
             rewards[row] -= w.say_cost
     if ended:
         notable |= see_off(s, w, o, terminated, events)

@@ -26,6 +26,9 @@ from piase_gym.worlds.grid_world.config import (
 from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields
 
+FULL: bool = True
+"""Whether all rules are compiled, or only those for configs whose `full` is 0; see `kernels`."""
+
 TABLE: Final = record(
     [
         ("width", "<i4"),

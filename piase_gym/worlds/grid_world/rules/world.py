@@ -31,6 +31,7 @@ from piase_gym.worlds.grid_world.rules.events import (
     TOGGLE,
     TOO_HEAVY,
 )
+from piase_gym.worlds.grid_world.rules.tables import FULL
 from piase_gym.worlds.grids.windows import DX, DY, ahead, cell_at, paint, paint_agent, put, top
 
 DYNAMICS = 1  # the stream
@@ -54,9 +55,9 @@ def uncover(s, w, x, y):
 
 
 @inline
-def appear(s, w, full, a):
+def appear(s, w, a):
     """Show agent `a` where it stands (under an agent of lower number)."""
-    if full and w.pass_through:
+    if FULL and w.pass_through:
         uncover(s, w, s.x[a], s.y[a])
     else:
         paint_agent(s, a)

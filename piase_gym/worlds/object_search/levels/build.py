@@ -55,7 +55,7 @@ def begin(s, w, seed):
         lay_out_line(s, w)
     for a in range(w.agents):
         s.alive[a] = w.join[a] == 0
-    for a in range(w.agents):
+    for a in range(np.int64(w.agents)):  # as actors are numbered: helpers are compiled once
         if s.alive[a]:
             look(s, w, a)
             s.found = np.int64(s.found) | np.int64(s.seen[a]) & np.int64(s.goal)
@@ -243,7 +243,7 @@ def draw_cell(s, w):
 @helper
 def settle(s, w):
     """Let agents start on the middle level, near the first or anywhere, with random headings."""
-    for a in range(w.agents):
+    for a in range(np.int64(w.agents)):
         for i in range(TRIES * (2 * MAX_OBJECTS)):
             cell, near = draw_cell(s, w), 1 + i // TRIES
             x, y = cell % w.side, cell // w.side
@@ -268,8 +268,8 @@ def rebuild(s, w):
         for thing in range(w.names):
             if np.int64(s.goal) >> thing & 1:
                 lay(s, w, np.int64(s.place[thing]), thing + 1)
-        for a in range(w.agents):
+        for a in range(np.int64(w.agents)):
             locate(s, w, a)
-    for a in range(w.agents):
+    for a in range(np.int64(w.agents)):  # as actors are numbered: helpers are compiled once
         if s.alive[a]:
             look(s, w, a)
