@@ -265,10 +265,10 @@ def find_mentions(cells, forms, out, x, y, heading, width, height):
     if most >= MUCH:
         for rows in range(len(seen)):
             for thing in form.things:
-                kind = np.int64(thing)  # as below: the helper is compiled once
+                kind = np.int64(thing)
                 if kind > 0 and counts[kind] >= MUCH and nearest[kind] == rows:
                     n = _mention_kind(seen, far, left, kind, groups, signs, out, n)
-    for kind in (WALL, UNSEEN):
+    for kind in (np.int64(WALL), np.int64(UNSEEN)):
         if counts[kind]:
             n = _mention_kind(seen, far, left, kind, groups, signs, out, n)
     if n == start:
