@@ -166,8 +166,10 @@ def test_no_log_stays_open_where_an_expert_fails(
 
 def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
     one, other = (
-        runs.demonstrate("GridWorld", tmp_path / f"{kind.__name__}.jsonl", episodes=2, seed=kind(4))
-        for kind in (int, np.int64)
+        runs.demonstrate(
+            "GridWorld", tmp_path / f"{kind.__name__}.jsonl", episodes=2, seed=kind(913)
+        )
+        for kind in (np.int64, int)
     )
     assert Path(one).read_bytes() == Path(other).read_bytes()  # type: ignore[arg-type]
 
