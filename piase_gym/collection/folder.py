@@ -29,7 +29,7 @@ from piase_gym.errors import (
 from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
 from piase_gym.jobs.folders import out_folder
 from piase_gym.jobs.missing_lines import raise_failed
-from piase_gym.runs.minari_episodes import require_minari
+from piase_gym.runs.minari_episodes import dataset_ids, require_minari
 from piase_gym.runs.schema import LINE_DAMAGE
 
 Progress = Callable[[Outcome[Shard], int, int], None]
@@ -176,11 +176,13 @@ def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str) -> N
     Raises:
         PolicyError: If a policy does not.
         UnsupportedError: If the format does not.
+        ConfigError: If two agents would have one dataset.
     """
     with contextlib.closing(make_world(setting)) as world:
         Players(world, policies)
         if format == "minari":
             require_minari(world)
+            dataset_ids("shard-00000", world.agents)
 
 
 def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:

@@ -181,6 +181,10 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"seed": -1}, ConfigError),
         ({"shards": 2, "seed": (1 << 63) - 100}, ConfigError),  # the last ones would be too large
         ({"config": [3]}, ConfigError),
+        (
+            {"format": "minari", "config": {"agents": 2, "agent_ids": ["a.b", "a_b"]}},
+            ConfigError,
+        ),
         ({"others": ["random"]}, ConfigError),
         ({"policy": "nobody"}, UnknownNameError),
         ({"others": {"agent_9": "random"}}, ConfigError),
@@ -224,6 +228,16 @@ def test_a_policy_that_fails_leaves_no_half_shard(tmp_path: Path) -> None:
         collect(TEAM, tmp_path, **{**SMALL, "steps": 4800}, policy=own.raises)
     assert not (tmp_path / "manifest.json").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_datasets_of_agents_with_dots_can_be_read(tmp_path: Path) -> None:
+    minari = pytest.importorskip("minari.dataset.minari_storage")
+    config = {"agents": 2, "agent_ids": ["a.b", "c"]}
+    collect(TEAM, tmp_path, **{**SMALL, "shards": 1, "config": config}, format="minari")
+    folder = tmp_path / "shard-00000"
+    assert sorted(path.name for path in folder.iterdir()) == ["a_b-v0", "c-v0"]
+    metadata = minari.MinariStorage.read(folder / "a_b-v0/data").metadata
+    assert metadata["dataset_id"] == "shard-00000/a_b-v0"
 
 
 def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
