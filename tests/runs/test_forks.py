@@ -321,6 +321,12 @@ def test_a_message_is_a_text_or_a_recipient_and_a_text(said: Any, tmp_path: Path
     assert not (tmp_path / "branches").exists()
 
 
+def test_one_agent_cannot_play_for_two_in_a_branch(walk: Path) -> None:
+    agent = Listener()
+    with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
+        runs.fork(walk, 2, players={"agent_0": agent, "agent_1": agent})
+
+
 def test_the_log_of_a_branch_that_fails_is_complete(walk: Path, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="no mailboxes"):
         runs.fork(walk, 2, messages={"agent_0": "hi"}, logs=tmp_path / "branches")
