@@ -8,7 +8,7 @@ effective seed fixes its partners too.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome
 from piase_gym.core.mailbox import Message
 from piase_gym.core.world import Facts, World
-from piase_gym.errors import UnsupportedError
+from piase_gym.errors import ConfigError, UnsupportedError
 
 Action = int | str | Command | InvalidAction | NDArray[Any]
 """An agent's answer: an index, a line of text, a command, an array, or why there is no action."""
@@ -173,6 +173,17 @@ class Feedback:
     terminated: bool
     truncated: bool
     outcome: Outcome
+
+
+def require_distinct(agents: Iterable[object]) -> None:
+    """Check that no `Agent` among those who play is there twice: it has one view and one memory.
+
+    Raises:
+        ConfigError: If one is.
+    """
+    known = [id(agent) for agent in agents if isinstance(agent, Agent)]
+    if len({*known}) < len(known):
+        raise ConfigError("one agent object cannot play several seats; give one for each")
 
 
 def ask(agents: Sequence[Agent]) -> list[Action]:

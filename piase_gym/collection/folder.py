@@ -29,7 +29,7 @@ from piase_gym.errors import (
 from piase_gym.jobs import Backend, LineFile, Outcome, choose_backend, run_jobs
 from piase_gym.jobs.folders import out_folder
 from piase_gym.jobs.missing_lines import raise_failed
-from piase_gym.runs.minari_episodes import require_minari
+from piase_gym.runs.minari_episodes import dataset_ids, require_minari
 from piase_gym.runs.schema import LINE_DAMAGE
 
 Progress = Callable[[Outcome[Shard], int, int], None]
@@ -94,6 +94,11 @@ def collect(
     for name, value in {"steps": steps, "num_envs": num_envs, "shards": shards}.items():
         if type(value) is not int or value < 1:
             raise ConfigError(f"{name} is a positive integer, not {value!r:.60}")
+    for name, given in {"config": config, "others": others}.items():
+        if not isinstance(given, Mapping | None):
+            raise ConfigError(f"{name} is a mapping, not {given!r:.60}")
+    seed = check_seed(seed)
+    check_seed(seed + shards * num_envs - 1)  # that of the last environment
     _check_kind(keep, format)
     setting = _setting_of(task, config or {})
     policies = _policies_of(setting, policy, others or {})
@@ -109,7 +114,7 @@ def collect(
         "policies": [{"name": p.name, "fingerprint": p.fingerprint} for p in policies],
         "keep": keep,
         "files": format,
-        "seed": check_seed(seed),
+        "seed": seed,
         "num_envs": num_envs,
         "steps": each * num_envs * shards,
         "versions": versions(),
@@ -139,15 +144,16 @@ def _make_shards(
         JobError: At the end, if some could not be made.
     """
     made, errors = dict[int, dict[str, Any]](), list[JobError]()
-    for number, outcome in enumerate(run_jobs(jobs, make_shard, backend, name=str), start=1):
-        if outcome.error is None:
-            entry, files = outcome.value
-            outcome.job.out.take(files)
-            made[outcome.job.number] = entry
-            journal.add({"shard": outcome.job.number, **entry})
-        else:
-            errors.append(outcome.error)
-        progress(outcome, number, len(jobs))
+    with contextlib.closing(backend):  # also where a file or `progress` fails
+        for number, outcome in enumerate(run_jobs(jobs, make_shard, backend, name=str), start=1):
+            if outcome.error is None:
+                entry, files = outcome.value
+                outcome.job.out.take(files)
+                made[outcome.job.number] = entry
+                journal.add({"shard": outcome.job.number, **entry})
+            else:
+                errors.append(outcome.error)
+            progress(outcome, number, len(jobs))
     raise_failed(errors, len(jobs))
     return made
 
@@ -170,11 +176,13 @@ def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str) -> N
     Raises:
         PolicyError: If a policy does not.
         UnsupportedError: If the format does not.
+        ConfigError: If two agents would have one dataset.
     """
     with contextlib.closing(make_world(setting)) as world:
         Players(world, policies)
         if format == "minari":
             require_minari(world)
+            dataset_ids("shard-00000", world.agents)
 
 
 def _setting_of(task: str, config: Mapping[str, Any]) -> Setting:

@@ -24,7 +24,7 @@ def read_manifest(folder: str | Path) -> dict[str, Any]:
     path = Path(folder, MANIFEST)
     try:
         found: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise StorageError(f"{path} cannot be read: {error}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise StorageError(f"{path} is no manifest of format {FORMAT}")

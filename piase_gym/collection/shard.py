@@ -180,12 +180,13 @@ def _play_columns(shard: Shard, players: Players, path: Path) -> tuple[str, int]
     """Play all environments at once into a log in columns; return a digest and the row count."""
     env = _batch(shard, players)
     recorder = _columns_of(env, path, shard)
-    for _ in _steps(shard, players, env):
-        pass
-    digest = digest_json(env.digests())
-    env.close()
-    recorder.finish("closed")
-    return digest, shard.steps
+    try:
+        for _ in _steps(shard, players, env):
+            pass
+        return digest_json(env.digests()), shard.steps
+    finally:
+        env.close()
+        recorder.finish("closed")
 
 
 def _play_batch(shard: Shard, players: Players, out: StepTable | Datasets) -> str:

@@ -49,17 +49,13 @@ def replacing(
     Raises:
         StorageError: If `path` is there already, is no file, or cannot be written.
     """
-    if path.exists() and not path.is_file():
-        raise error(f"{path} is {'a folder' if path.is_dir() else 'no file'}; name a file")
-    if path.exists() and not overwrite:
-        raise error(f"{path} exists; give another name, or overwrite=True")
     new: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # The suffix stays: some writers go by it.
-        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem}.", scratch or path.parent)
-        new = Path(name)
-        os.close(handle)
+        if path.exists() and not path.is_file():
+            raise error(f"{path} is {'a folder' if path.is_dir() else 'no file'}; name a file")
+        if path.exists() and not overwrite:
+            raise error(f"{path} exists; give another name, or overwrite=True")
+        new = _new_file(path, scratch or path.parent)
         yield new
         with new.open("rb+") as file:
             os.fsync(file.fileno())
@@ -72,6 +68,18 @@ def replacing(
     finally:
         if new is not None:
             new.unlink(missing_ok=True)
+
+
+def _new_file(path: Path, folder: Path) -> Path:
+    """Make an empty file in a folder for what is to take the place of `path`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # The suffix stays: some writers go by it.
+        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem[:40]}.", folder)
+    except ValueError as problem:  # no file has such a name
+        raise OSError(errno.EINVAL, str(problem)) from None
+    os.close(handle)
+    return Path(name)
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -149,19 +157,21 @@ def require_folder(path: Path) -> None:
     Raises:
         StorageError: If it is a file, or cannot be made or written to.
     """
-    if path.exists() and not path.is_dir():
-        raise StorageError(f"{path} is a file; name a folder")
     try:
+        if path.exists() and not path.is_dir():
+            raise StorageError(f"{path} is a file; name a folder")
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
-    except OSError as problem:
+    except StorageError:
+        raise
+    except (OSError, ValueError) as problem:
         raise StorageError(
             f"{path} cannot be written to: {_write_problem(problem, path)}"
         ) from problem
 
 
-def _write_problem(problem: OSError, path: Path) -> str:
+def _write_problem(problem: OSError | ValueError, path: Path) -> str:
     """Say why something could not be written, naming a file where its path needs a folder."""
-    file = next((str(parent) for parent in path.parents if parent.is_file()), None)
-    return f"{file} is a file" if file else problem.strerror or str(problem)
+    file = next((str(parent) for parent in path.parents if is_file(parent)), None)
+    return f"{file} is a file" if file else getattr(problem, "strerror", None) or str(problem)

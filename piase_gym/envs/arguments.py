@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
-from piase_gym.agents.base import Agent
+from piase_gym.agents.base import Agent, require_distinct
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import OwnEnvironment
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import AgentError, ConfigError, ScenarioError
+from piase_gym.errors import AgentError, ScenarioError
 from piase_gym.names import look_up
 from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
 
@@ -83,6 +83,7 @@ def partners_around(
 
     Raises:
         AgentError: If a partner is named for the learner's own seat.
+        ConfigError: If one agent object is to play several seats.
     """
     given = read_partners(partners)
     if focal in given:
@@ -92,8 +93,7 @@ def partners_around(
     chosen: dict[str, str | Agent] = {name: defaults.get(name, usual) for name in names}
     chosen |= given
     del chosen[focal]
-    if isinstance(usual, Agent) and sum(agent is usual for agent in chosen.values()) > 1:
-        raise ConfigError("one agent object cannot play several seats; give one for each")
+    require_distinct(chosen.values())
     return chosen
 
 

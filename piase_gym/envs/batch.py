@@ -152,7 +152,7 @@ class BatchEnv:
         Raises:
             ConfigError: If seeds or slots are not allowed; nothing has happened then.
         """
-        self._require_open()
+        self.require_open()
         chosen = find_slots(which, self.num_envs)
         states = self.batch.states
         seeds = spread_seeds(seed, self.num_envs)
@@ -499,7 +499,7 @@ class BatchEnv:
             ConfigError: If there is no such slot.
             ResetNeededError: If it was never reset.
         """
-        self._require_open()
+        self.require_open()
         [number] = find_slots([slot], self.num_envs)
         if not self.ready[number]:
             raise ResetNeededError(f"slot {number} was never reset; call reset() first")
@@ -551,7 +551,7 @@ class BatchEnv:
             EnvelopeError: If a new config does not fit the envelope.
             ConfigError: If a field is unknown or not allowed; nothing has changed then.
         """
-        self._require_open()
+        self.require_open()
         self._slot_configs.change_next(changes, find_slots(which, self.num_envs))
 
     def modify(self, changes: Mapping[str, Any], which: Any = slice(None)) -> Modified:
@@ -567,7 +567,7 @@ class BatchEnv:
             ConfigError: If a field is not allowed now; nothing has changed then.
             EnvelopeError: If a new config does not fit the envelope.
         """
-        self._require_open()
+        self.require_open()
         slots = self._slot_configs.slots(which)
         return self._slot_configs.modify(changes, slots, self.ready, self.take_now)
 
@@ -610,7 +610,7 @@ class BatchEnv:
 
     def _change(self, fields: Callable[[Any], Mapping[str, Any]], which: Any) -> Modified:
         """Let slots take configs that differ in some fields from those they would have taken."""
-        self._require_open()
+        self.require_open()
         slots = self._slot_configs.slots(which)
         numbers = self.batch.states["next_config"][slots]
         made = {n: fields(self.configs[n]) for n in np.unique(numbers).tolist()}
@@ -647,7 +647,7 @@ class BatchEnv:
         Raises:
             EnvelopeError: If there was a reset already, or a size is not allowed.
         """
-        self._require_open()
+        self.require_open()
         old, events, admits, noting = self.world, self.events, self.admits, self._last is not None
         config = larger(self.configs[0], old.envelope, envelope)
         if self.ready.any():
@@ -684,7 +684,7 @@ class BatchEnv:
 
     def snapshot(self) -> dict[str, Any]:
         """Return all environments as one JSON-serializable value."""
-        self._require_open()
+        self.require_open()
         hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
         raw = base64.b64encode(packed(self.batch.states).tobytes()).decode()
         scripts = self.batch.scripts
@@ -709,7 +709,7 @@ class BatchEnv:
         Raises:
             SnapshotError: If it is of something else, or damaged.
         """
-        self._require_open()
+        self.require_open()
         kind = packed(self.batch.states[:0]).dtype
         states, ready, hints = read_snapshot(snapshot, self._label(), kind)
         check_states(self.world, states, hints, self.batch.tables)
@@ -746,12 +746,12 @@ class BatchEnv:
 
     def _require_episodes(self) -> None:
         """Raise `ResetNeededError` before all slots were reset."""
-        self._require_open()
+        self.require_open()
         if not self._all_ready:
             message = "call reset() first"
             raise ResetNeededError(f"slot {int(self.ready.argmin())} was never reset; {message}")
 
-    def _require_open(self) -> None:
+    def require_open(self) -> None:
         """Raise `ClosedError` after `close`."""
         if self._closed:
             raise ClosedError(f"this batch of {self.world.name} is closed; make another one")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.agents.base import Agent, BatchPercept, Percept
+from piase_gym.agents.base import Agent, BatchPercept, Percept, require_distinct
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
 from piase_gym.core.events import Events
@@ -58,7 +58,7 @@ def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[i
 
     Raises:
         AgentError: If a seat does not exist, or nobody is left to the caller.
-        ConfigError: If the partners are not a mapping.
+        ConfigError: If the partners are not a mapping, or one agent object has several seats.
         UnknownNameError: If a policy does not exist.
     """
     given = read_partners(partners)
@@ -67,6 +67,7 @@ def assign_partners(world: World[Any, Any], partners: Partners | None) -> dict[i
             f"partners={given['*']!r} for all leave no agent to the caller; name those whom they "
             f"play, such as partners={{{world.agents[-1]!r}: {given['*']!r}}}"
         )
+    require_distinct(given.values())
     seats = {agent_number(world.agents, name): make_agent(who) for name, who in given.items()}
     if len(seats) == len(world.agents):
         raise AgentError("every agent is played by a partner; leave at least one to the caller")

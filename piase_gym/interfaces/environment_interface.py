@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import urllib.error
+import http.client
 import urllib.request
 import warnings
 from collections.abc import Callable, Mapping
@@ -164,7 +164,7 @@ def post_to(url: str) -> Callback:
             request = urllib.request.Request(url, orjson.dumps(event), kind, method="POST")
             with urllib.request.urlopen(request, timeout=TIMEOUT):
                 pass
-        except (urllib.error.URLError, OSError, ValueError) as error:
+        except (http.client.HTTPException, OSError, TypeError, ValueError) as error:
             message = f"the event {event['event_type']!r} did not reach {url}: {error}"
             warnings.warn(message, RuntimeWarning, stacklevel=2)
 

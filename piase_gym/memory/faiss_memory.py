@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -89,12 +90,13 @@ class FaissMemory:
         """Return the indices in `texts` of the nearest memories, with their distances."""
         if not isinstance(text, str):
             raise ConfigError(f"a question is a text, not of type {type(text).__name__}")
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+        if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
             raise ConfigError(f"k is a number from 1, not {k!r:.60}")
         if not self.texts:
             return []
         with self._one_thread():
-            distances, places = self._index.search(self._embed(text), min(k, len(self.texts)))
+            most = min(int(k), len(self.texts))
+            distances, places = self._index.search(self._embed(text), most)
         found = zip(distances[0].tolist(), places[0].tolist(), strict=True)
         return [(place, distance) for distance, place in sorted(found)]
 
@@ -196,7 +198,7 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     """Return the first line and the rest of a memory file, after verifying its checksum."""
     try:
         with open_regular(path) as file:
-            line, body = file.readline(2000), file.read()
+            line, _, body = file.read().partition(b"\n")
     except (OSError, ValueError) as error:
         raise MemoryFileError(f"the memory {path} cannot be read: {error}") from None
     try:

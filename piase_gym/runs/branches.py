@@ -127,12 +127,13 @@ class RunUntilCut:
         self.snapshot = self._value(world)
 
     def check(self, change: Change, vary: Sequence[str] = ()) -> None:
-        """Check the commands of a change, and who is drawn anew, before anything runs.
+        """Check the commands and messages of a change, and who is drawn anew, before anything runs.
 
         Raises:
             ActionError: If a command is none, or is not allowed to its agent at the cut.
             AgentError: If an agent is not in play at the cut.
-            ConfigError: If a partner that is drawn anew does what the log says.
+            ConfigError: If a partner that is drawn anew does what the log says, or a message is
+                none.
         """
         for name in vary:
             partner = name.removeprefix(PARTNER)
@@ -140,6 +141,12 @@ class RunUntilCut:
                 raise ConfigError(
                     f"{name} draws nothing, for {partner} does what the log says; name who plays "
                     f"it: players={{{partner!r}: ...}}"
+                )
+        for name, said in change.messages.items():
+            parts = said if isinstance(said, list | tuple) else (EVERYONE, said)
+            if len(parts) != 2 or not all(isinstance(part, str) for part in parts):
+                raise ConfigError(
+                    f"a message of {name} is a text, or (recipient, text), not {said!r:.60}"
                 )
         world = self.replayer.world(self.slot)
         for name, wanted in change.actions.items():
@@ -153,30 +160,53 @@ class RunUntilCut:
                 _check_act(world, number, act, step)
 
     def _drive(self, at: int) -> None:
-        """Execute all lines before the first step after the cut, then keep the episode's rest."""
+        """Execute all lines before the cut, then keep the episode's rest.
+
+        What agents say or read belongs to the step that follows; anything else that happens before
+        the first step after the cut is before the cut.
+        """
         over, last = False, 0
+        held: list[tuple[int, Event]] = []  # what agents have said since the cut, and what followed
         for number, event in self.replayer.events():
-            data = event["event_data"]
+            data, kind = event["event_data"], event["event_data"].get("kind")
             here = data.get("slot", 0) == self.slot
-            if data.get("kind") == "step":
+            given, begins = self._is_given(event), here and kind in ("reset", "restore")
+            if kind == "step":
                 over, last = over or event["step"] > at, event["step"]
             if not over:
-                self.replayer.play(number, event)
-                report = self.replayer.report
-                found = report.first_divergence or report.broken
-                if found is not None:
-                    raise RunError(f"the run cannot be executed up to the cut: {found}")
-            elif here and data.get("kind") == "step":
+                said = given and event["step"] == at and _author(data, self.run.agents) is not None
+                held.append((number, event))
+                if begins or (not said and len(held) == 1):
+                    for line in held:
+                        self._play(*line)
+                    held.clear()
+            elif begins:
+                break
+            elif given:
+                self.given.setdefault(len(self.rest), []).append(data)
+            elif here and kind == "step":
                 commands = data.get("commands")
                 if not isinstance(commands, dict):
                     raise RunError(f"{self.run.path}: line {number}: a step without commands")
                 self.rest.append(commands)
-            elif here and data.get("kind") in GIVEN and event["event_type"] in GIVEN_TYPES:
-                self.given.setdefault(len(self.rest), []).append(data)
-            elif here and data.get("kind") in ("reset", "restore"):
-                break
+        if held:
+            self.given[0] = [event["event_data"] for _, event in held if self._is_given(event)]
         if last < at:
             raise RunError(f"the run has {last} steps; it cannot be cut after step {at}")
+
+    def _is_given(self, event: Event) -> bool:
+        """Return whether a line says what the episode was given from outside."""
+        data = event["event_data"]
+        here = data.get("slot", 0) == self.slot and event["event_type"] in GIVEN_TYPES
+        return here and data.get("kind") in GIVEN
+
+    def _play(self, number: int, event: Event) -> None:
+        """Execute a line; raise `RunError` if something differs."""
+        self.replayer.play(number, event)
+        report = self.replayer.report
+        found = report.first_divergence or report.broken
+        if found is not None:
+            raise RunError(f"the run cannot be executed up to the cut: {found}")
 
     def _reset(self, slot: int, event: Event) -> None:
         """Let agents begin an episode, or go on from a snapshot, as environments do."""
@@ -201,6 +231,8 @@ class RunUntilCut:
             if world.alive[number]:
                 agent.perceive(Percept(world, number, self.replayer.time_of(slot)))
                 agent.follow_act(read_act(event["event_data"]["commands"].get(name)))
+                for forget in (agent.log_entries, agent.spoken, agent.outgoing_letters):
+                    forget()  # the log has what was said
 
     def _learn(self, slot: int, event: Event, result: Any) -> None:
         """Let agents learn what followed."""
@@ -241,9 +273,9 @@ class RunUntilCut:
 
             name = BRANCHES[change is not None]
             recorder = record(runner, logs / name, overwrite=True, run_id=f"{logs.name}-{name}")
-        if change is not None:
-            _intervene(runner, change)
         try:
+            if change is not None:
+                _intervene(runner, change)
             return self._go_on(runner, agents, change, steps)
         finally:
             if recorder is not None:
@@ -283,13 +315,13 @@ class RunUntilCut:
         digests: list[str] = []
         while any(world.alive) and (steps is None or len(digests) < steps):
             count = len(digests)
-            for data in self.given.get(count, ()):
-                self._give(runner, agents, data, count)
+            self._give(runner, agents, count, said=False)
             alive = list(world.alive)
             acts: list[Any] = [None] * len(names)
             for number, name in enumerate(names):
                 if alive[number]:
                     acts[number] = self._choose(runner, agents.get(name), number, count, change)
+            self._give(runner, agents, count, said=True)
             for number, name in enumerate(names):  # nobody hears of it before all have chosen
                 if alive[number] and name in agents:
                     post_asides(agents[name], number, world, runner.events)
@@ -305,16 +337,23 @@ class RunUntilCut:
         return Branch(returns, results, len(digests), digests)
 
     def _give(
-        self, runner: EpisodeRunner, players: Collection[str], data: Mapping[str, Any], count: int
+        self, runner: EpisodeRunner, players: Collection[str], count: int, said: bool
     ) -> None:
-        """Do what the log gave from outside, unless a player of this branch says its own."""
-        try:
-            if _author(data, players) is None:
+        """Do what the log gave from outside, or what agents `said`, before a step of a branch.
+
+        Players of this branch say their own.
+        """
+        names = runner.world.agents
+        for data in self.given.get(count, ()):
+            if said != (_author(data, names) is not None) or _author(data, players) is not None:
+                continue
+            try:
                 _apply(runner, data)
-        except (PiaseError, *LINE_DAMAGE) as error:
-            note = f"the {data['kind']} before step +{count + 1} is left out of a branch: {error}"
-            if note not in self.notes:
-                self.notes.append(note)
+            except (PiaseError, *LINE_DAMAGE) as error:
+                kind = data["kind"]
+                note = f"the {kind} before step +{count + 1} is left out of a branch: {error}"
+                if note not in self.notes:
+                    self.notes.append(note)
 
     def _choose(
         self,
@@ -462,8 +501,9 @@ def _author(data: Mapping[str, Any], agents: Collection[str]) -> str | None:
     """Return which of these agents a hint, a message or a poll in the log came from, if any did."""
     kind = data["kind"]
     if kind == "hint":  # see `post_asides`
-        return next((n for n in agents if str(data["message"]).startswith(f"{n} says: ")), None)
-    who = data["sender"] if kind == "send" else data["agent"] if kind == "poll" else None
+        said = str(data.get("message"))
+        return next((n for n in agents if said.startswith(f"{n} says: ")), None)
+    who = data.get("sender") if kind == "send" else data.get("agent") if kind == "poll" else None
     return who if who in agents else None
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from piase_gym.agents.base import require_distinct
 from piase_gym.errors import AgentError, ConfigError, LogWriteError, require_known, suggest
 from piase_gym.runs.branches import (
     BRANCHES,
@@ -174,6 +175,7 @@ def _check(
     for name, part in {**vars(change), "players": players}.items():
         if not isinstance(part, Mapping):
             raise ConfigError(f"{name} is a mapping of agents, not {part!r:.60}")
+    require_distinct(players.values())
     names = [*change.agents, *players, *([agent] if agent is not None else [])]
     wrong = [name for name in names if name not in run.agents]
     if wrong:

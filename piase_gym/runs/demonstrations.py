@@ -13,12 +13,12 @@ from typing import Any
 from piase_gym.agents.base import act_all
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.files import replacing
-from piase_gym.core.rng import episode_seed
+from piase_gym.core.rng import check_seed, episode_seed
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.partners import post_asides
 from piase_gym.errors import ConfigError, LogWriteError
 from piase_gym.jobs import Backend, choose_backend, run_jobs
-from piase_gym.runs.exports import export
+from piase_gym.runs.exports import export, format_of
 from piase_gym.runs.reader import read
 from piase_gym.runs.recording import record
 from piase_gym.runs.row_files import to_jsonl
@@ -77,22 +77,23 @@ def demonstrate(
     env = parallel_env(world, view="vector", **config)  # errors appear before anybody plays
     env.close()
     make_agent(policy)
+    seed, format = check_seed(seed), format_of(Path(out), format)
     one_log = format not in ("chat", "minari")
     if one_log and (workers > 1 or ray is not None):
         raise ConfigError(f"format={format!r} is written of one log, by workers=1")
     whole = _Part(world, config, policy, format, seed, range(episodes))
     with contextlib.closing(choose_backend(workers, ray, modules=modules)) as backend:
-        if one_log:
-            with tempfile.TemporaryDirectory() as folder:
-                return export(_play(whole, folder), out, format=format, overwrite=overwrite)
         size = min(MOST, -(-episodes // (4 * backend.slots())))
         starts = range(0, episodes, size)
         parts = [replace(whole, numbers=whole.numbers[n : n + size]) for n in starts]
         played = _in_order(parts, backend)
-        if format == "chat":
-            rows = (chat for chats in played for chat in chats)
+        if format != "minari":
             with replacing(Path(out), overwrite=overwrite, error=LogWriteError) as new:
-                to_jsonl(rows, new)
+                if format == "chat":
+                    to_jsonl((chat for chats in played for chat in chats), new)
+                else:
+                    with tempfile.TemporaryDirectory() as folder:
+                        export(_play(whole, folder), new, format=format, overwrite=True)
             return Path(out)
         from piase_gym.runs.minari_export import check_datasets, write_datasets
 

@@ -67,20 +67,11 @@ def export(
     """
     run = path if isinstance(path, Run) else read(path)
     place = Path(out)
-    packed = place.suffix in PACKED
-    kind = format or ENDINGS.get(Path(place.stem).suffix if packed else place.suffix)
-    known = {**WRITERS, "minari": None, "chat": None}
-    if kind not in known:
-        if kind is None:
-            endings = f"allowed: {', '.join(ENDINGS)}; or name a format: {', '.join(known)}"
-            raise ConfigError(f"the ending of {place.name!r} is unknown; {endings}")
-        raise ConfigError(f"unknown format {kind!r}; {suggest(kind, known)}")
+    kind = format_of(place, format)
     require_known("dialect", dialect, DIALECTS)
     require_known("timestamps", timestamps, TIMESTAMPS)
     if kind in ("minari", "chat") and (dialect, timestamps, expand) != ("native", "iso", False):
         raise ConfigError(f"dialect, timestamps and expand are about lines; {kind} has none")
-    if packed and kind not in ("jsonl", "chat", "minari"):
-        raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     if kind == "minari":
         from piase_gym.runs.minari_export import to_minari
 
@@ -94,6 +85,25 @@ def export(
             rows = _rows(run, dialect, timestamps, expand)
             WRITERS[kind](rows if kind == "jsonl" else _cells(run, rows), new)
     return place
+
+
+def format_of(place: Path, format: str | None) -> str:
+    """Return the format that is named, or else follows from the ending of a file.
+
+    Raises:
+        ConfigError: If there is no such format, or the file's ending does not go with it.
+    """
+    packed = place.suffix in PACKED
+    kind = format or ENDINGS.get(Path(place.stem).suffix if packed else place.suffix)
+    known = [*WRITERS, "minari", "chat"]
+    if kind is None:
+        endings = f"allowed: {', '.join(ENDINGS)}; or name a format: {', '.join(known)}"
+        raise ConfigError(f"the ending of {place.name!r} is unknown; {endings}")
+    if kind not in known:
+        raise ConfigError(f"unknown format {kind!r}; {suggest(kind, known)}")
+    if packed and kind not in ("jsonl", "chat", "minari"):
+        raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
+    return kind
 
 
 def _rows(run: Run, dialect: str, timestamps: str, expand: bool) -> Iterator[Row]:

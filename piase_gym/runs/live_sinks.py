@@ -14,13 +14,14 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import orjson
 
 from piase_gym.errors import ConfigError, LogWriteError, need
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS
-from piase_gym.runs.sinks import EventSink, LoggerInterface
+from piase_gym.runs.sinks import CLOSED, EventSink, LoggerInterface
 
 ROOM = 64_000_000
 """Bytes that may wait for a sink, by default."""
@@ -52,7 +53,7 @@ class LiveSink(LoggerInterface):
         room: int = ROOM,
     ) -> None:
         for given, value in (("timeout", timeout), ("room", room)):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:
                 raise ConfigError(f"{given} of a sink is a positive number, not {value!r}")
         self.path, self.timeout, self.room = name, timeout, room
         self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -67,9 +68,9 @@ class LiveSink(LoggerInterface):
             target=self._run, args=(make,), name="piase-live-sink", daemon=True
         )
         self._thread.start()
-        if not self._ready.wait(timeout):
-            self._closed = True
-            raise LogWriteError(f"{name} cannot be opened: no answer within {timeout:g} s")
+        if not self._ready.wait(float(min(timeout, threading.TIMEOUT_MAX))):
+            message = f"{name} cannot be opened: no answer within {timeout:g} s"
+            raise self._give_up(LogWriteError(message))
         if self._failure is not None:
             raise LogWriteError(f"{name} cannot be opened: {_reason(self._failure)}") from None
 
@@ -77,11 +78,13 @@ class LiveSink(LoggerInterface):
         """Queue lines for the thread.
 
         Raises:
-            OSError: If the sink has failed, hangs, or has no room left.
+            OSError: If the sink has failed, hangs, has no room left, or is closed.
         """
         if os.getpid() != self._owner:
             return  # a forked child has no such thread, and the log is not its own
         self._check()
+        if self._closed:
+            raise OSError(CLOSED)
         waiting = self._given - self._taken
         if waiting + len(lines) > self.room:
             message = f"{waiting:,} bytes wait for it, and {len(lines):,} more have no room"
@@ -253,7 +256,13 @@ class _Rows(LoggerInterface):
         columns.insert(0, sql.Column("event_id", sql.String(255), primary_key=True))
         columns.append(sql.Column("event_data", sql.JSON, nullable=False))
         self._table = sql.Table(table, sql.MetaData(), *columns)
-        self._table.metadata.create_all(self._engine)
+        try:
+            self._table.metadata.create_all(self._engine)
+            with self._engine.connect() as connection:  # there may be a table with other columns
+                connection.execute(self._table.select().limit(0))
+        except BaseException:
+            self._engine.dispose()
+            raise
 
     def write(self, lines: bytes) -> None:
         """Insert the rows of some lines, all or none."""

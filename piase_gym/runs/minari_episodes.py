@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from piase_gym.core.world import World
-from piase_gym.errors import UnsupportedError, need
+from piase_gym.errors import ConfigError, UnsupportedError, need
 
 
 def require_minari(world: World[Any, Any]) -> Any:
@@ -29,6 +29,27 @@ def require_minari(world: World[Any, Any]) -> Any:
             f"{world.name} has no commands by index, so its actions are no numbers"
         )
     return minari
+
+
+def dataset_ids(namespace: str, agents: Iterable[str]) -> dict[str, str]:
+    """Return the id of each agent's dataset; those of Minari have no dots.
+
+    Raises:
+        ConfigError: If two agents would have the same, or Minari does not take such ids: one of
+            them would keep it from listing any dataset.
+    """
+    parse = need("minari.dataset.minari_dataset", "Minari datasets").parse_dataset_id
+    found: dict[str, str] = {}
+    for agent in agents:
+        dataset = f"{namespace}/{agent.replace('.', '_')}-v0"
+        if dataset in found.values():
+            raise ConfigError(f"agent {agent!r} has the same dataset as another: {dataset}")
+        try:
+            parse(dataset)
+        except ValueError as error:
+            raise ConfigError(f"{namespace!r} cannot be part of a dataset's id: {error}") from None
+        found[agent] = dataset
+    return found
 
 
 class Episodes:
@@ -102,6 +123,8 @@ class Episodes:
 class Datasets:
     """Writes rows of steps as datasets ``<namespace>/<agent>-v0``, in constant memory.
 
+    See `dataset_ids` for agents with dots in their names.
+
     Args:
         folder: The folder of the namespace, which has to exist.
         namespace: The first part of the datasets' ids.
@@ -110,6 +133,7 @@ class Datasets:
 
     Raises:
         UnsupportedError, MissingExtraError: See `require_minari`.
+        ConfigError: See `dataset_ids`.
     """
 
     WAITING = 1 << 16
@@ -119,7 +143,8 @@ class Datasets:
         self, folder: Path, namespace: str, world: World[Any, Any], description: str
     ) -> None:
         self._minari = require_minari(world)
-        self._folder, self._namespace, self._world = folder, namespace, world
+        self._folder, self._world = folder, world
+        self._ids = dataset_ids(namespace, world.agents)
         self._description = description
         self._episodes = Episodes(world.agents)
         self._storages: dict[str, Any] = {}
@@ -150,7 +175,8 @@ class Datasets:
         """Begin the dataset of an agent."""
         from minari.dataset.minari_storage import MinariStorage
 
-        path = self._folder / f"{agent}-v0" / "data"
+        dataset = self._ids[agent]
+        path = self._folder / dataset.rpartition("/")[2] / "data"
         path.mkdir(parents=True)
         world = self._world
         spaces = {
@@ -161,7 +187,7 @@ class Datasets:
             warnings.simplefilter("ignore")  # that there is no spec of an environment
             storage = MinariStorage.new(path, **spaces, data_format="hdf5")
         entry = {
-            "dataset_id": f"{self._namespace}/{agent}-v0",
+            "dataset_id": dataset,
             "minari_version": self._minari.__version__,
             "algorithm_name": "piase_gym",
             "description": self._description,

@@ -19,23 +19,25 @@ from piase_gym.core.commands import Command
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, LogWriteError
 from piase_gym.runs.manifest import command_value
-from piase_gym.runs.minari_episodes import Episodes, require_minari
+from piase_gym.runs.minari_episodes import Episodes, dataset_ids, require_minari
 from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
 
-_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*")
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*(/[A-Za-z0-9_-]+)*")
 
 
 def to_minari(run: Run, name: str, overwrite: bool) -> list[str]:
     """Write the episodes of each agent as a dataset ``<name>/<agent>-v0``.
 
+    Dots in the names of agents become underscores, for Minari's ids have none.
+
     Returns:
         The ids of the datasets.
 
     Raises:
-        ConfigError: If the name cannot be one of datasets.
-        LogWriteError: If a dataset exists.
+        ConfigError: If the name cannot be one of datasets, or two agents would have the same.
+        LogWriteError: If a dataset exists, or cannot be written.
         RunError: If the run cannot be executed again, so that nothing is known of observations.
         UnsupportedError: If the world has no commands by index.
         MissingExtraError: If Minari is not installed.
@@ -66,7 +68,7 @@ def check_datasets(
     _check_name(name)
     minari = require_minari(world)
     known = list(minari.list_local_datasets())
-    for dataset in (f"{name}/{agent}-v0" for agent in agents):
+    for dataset in dataset_ids(name, agents).values():
         if not overwrite and dataset in known:
             message = f"there is a dataset {dataset} already; give another name, or overwrite=True"
             raise LogWriteError(message)
@@ -105,12 +107,12 @@ def write_datasets(
         ConfigError, LogWriteError: See `to_minari`.
     """
     minari, known = check_datasets(world, name, episodes, overwrite)
-    found = {f"{name}/{agent}-v0": rows for agent, rows in episodes.items()}
-    for dataset, rows in found.items():
+    ids = dataset_ids(name, episodes)
+    for agent, dataset in ids.items():
         if dataset in known:
             minari.delete_dataset(dataset)
-        _write(minari, dataset, rows, world, description)
-    return list(found)
+        _write(minari, dataset, episodes[agent], world, description)
+    return list(ids.values())
 
 
 def _write(
@@ -119,14 +121,21 @@ def _write(
     """Write one dataset."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that no author, e-mail or code link is given
-        minari.create_dataset_from_buffers(
-            dataset,
-            [dataclasses.replace(episode, id=number) for number, episode in enumerate(episodes)],
-            observation_space=world.vector_space,
-            action_space=Discrete(world.num_actions),
-            description=description,
-            algorithm_name="piase_gym",
-        )
+        try:
+            minari.create_dataset_from_buffers(
+                dataset,
+                [
+                    dataclasses.replace(episode, id=number)
+                    for number, episode in enumerate(episodes)
+                ],
+                observation_space=world.vector_space,
+                action_space=Discrete(world.num_actions),
+                description=description,
+                algorithm_name="piase_gym",
+            )
+        except OSError as error:
+            reason = error.strerror or error
+            raise LogWriteError(f"the dataset {dataset} cannot be written: {reason}") from None
 
 
 class _Gatherer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -140,12 +142,11 @@ def _write_video(
     """Write a video with ffmpeg."""
     ffmpeg = need("imageio_ffmpeg", "an mp4", "video")
     even = (first.shape[0] // 2 * 2, first.shape[1] // 2 * 2, 3)
-    writer = ffmpeg.write_frames(str(place), (even[1], even[0]), fps=fps, macro_block_size=2)
-    writer.send(None)
-    writer.send(np.ascontiguousarray(_fit(first, even)))
-    for picture in rest:
-        writer.send(np.ascontiguousarray(_fit(picture, even)))
-    writer.close()
+    made = ffmpeg.write_frames(str(place), (even[1], even[0]), fps=fps, macro_block_size=2)
+    with contextlib.closing(made) as writer:  # also where a run cannot be executed any further
+        writer.send(None)
+        for picture in itertools.chain((first,), rest):
+            writer.send(np.ascontiguousarray(_fit(picture, even)))
 
 
 def plot(
@@ -186,11 +187,12 @@ def plot(
     charts[2].set_ylim(-0.05, 1.05)
     charts[2].set_xlabel(f"episode (success: mean of the last {SMOOTH})")
     charts[0].legend(fontsize="small")
-    charts[0].set_title(f"{run.manifest['world']}, run {run.run_id}", fontsize="medium")
+    title = f"{run.manifest['world']}, run {run.run_id}"
+    charts[0].set_title(title, fontsize="medium", parse_math=False)
     place = Path(out)
     with output_file(place, run.path, overwrite) as new:
         try:
-            figure.savefig(new)
+            figure.savefig(new, format=place.suffix[1:])
         except ValueError as error:
             what = f"{place.suffix!r} is not a picture that can be drawn: {error}"
             raise ConfigError(what) from None

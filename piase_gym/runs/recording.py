@@ -67,6 +67,7 @@ def record(
 
     Raises:
         ConfigError: If the environment is not one of ours, or an argument is not allowed.
+        ClosedError: If the environment is closed.
         LogWriteError: If the file exists, has another writer, or cannot be opened.
 
     Example:
@@ -99,6 +100,7 @@ def record(
     if path is None and not places:
         raise ConfigError("a log needs a place to go: give a path, or sinks")
     logged, face = _logged(env)
+    logged.require_open()
     if isinstance(levels, Mapping):
         _check_names(levels, logged.world.agents)
     columns = path is not None and Path(path).suffix == ENDING

@@ -29,6 +29,8 @@ except ImportError:  # pragma: no cover - elsewhere than on POSIX, O_EXCL alone 
 
 PRIVATE = stat.S_IRUSR | stat.S_IWUSR
 """Only the user who writes a log may read it."""
+CLOSED = "it is closed; make another one for each run"
+"""Why a sink takes nothing once its run has ended."""
 OTHER_PACKERS = (".bz2", ".xz", ".lzma", ".zip", ".lz4", ".7z", ".br")
 """Endings of compressions that are not supported."""
 
@@ -105,7 +107,7 @@ class FileSink(LoggerInterface):
 
     Args:
         path: The file; its folder is created if necessary.
-        overwrite: Whether an existing log may be overwritten.
+        overwrite: Whether an existing log may be overwritten; it is kept until the first `write`.
 
     Raises:
         LogWriteError: If the file exists, is being written by somebody else, or cannot be opened.
@@ -117,12 +119,17 @@ class FileSink(LoggerInterface):
         self.path = Path(path)
         self._packer = packer(self.path)
         self._file = _open(self.path, overwrite)
-        self._owner = os.getpid()
+        self._owner, self._begun = os.getpid(), False
 
     def write(self, lines: bytes) -> None:
         """Append lines; they are in the hands of the operating system when this returns."""
         if os.getpid() != self._owner:
             return  # a forked child has the file too, but the log is not its own
+        if self._file < 0:
+            raise OSError(CLOSED)
+        if not self._begun:
+            os.ftruncate(self._file, 0)
+            self._begun = True
         if self._packer is not None:
             lines = self._packer.pack(lines)
         _write_all(self._file, lines)
@@ -133,7 +140,7 @@ class FileSink(LoggerInterface):
             return
         file, self._file = self._file, -1
         try:
-            if self._packer is not None and os.getpid() == self._owner:
+            if self._packer is not None and self._begun and os.getpid() == self._owner:
                 _write_all(file, self._packer.end())
         finally:
             os.close(file)
@@ -185,7 +192,6 @@ def _open(path: Path, overwrite: bool) -> int:
             raise LogWriteError(
                 f"there is a log at {path} already; give another path, or overwrite=True"
             )
-        os.ftruncate(file, 0)
         if hasattr(os, "fchmod"):
             os.fchmod(file, PRIVATE)
     except BaseException:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from piase_gym.agents.base import Agent
+from piase_gym.agents.base import Agent, require_distinct
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import partner_seed
 from piase_gym.errors import AgentError, ConfigError, suggest
@@ -40,6 +40,7 @@ class AgentManager:
         Raises:
             AgentError: If a seat does not exist.
             UnknownNameError: If a policy does not exist.
+            ConfigError: If one agent object is to play several seats.
         """
         self.names = names
         self.agents: dict[str, Agent] = {}
@@ -60,9 +61,16 @@ class AgentManager:
         return name
 
     def seat(self, name: str, agent: str | Agent) -> Agent:
-        """Let a policy play a seat from now on."""
+        """Let a policy play a seat from now on.
+
+        Raises:
+            AgentError: If there is no such seat.
+            ConfigError: If the agent plays another seat.
+        """
+        others = [who for seat, who in self.agents.items() if seat != self.check(name)]
+        require_distinct((*others, agent))
         made = make_agent(agent)
-        made.set_id(self.check(name))
+        made.set_id(name)
         self.agents[name] = made
         return made
 

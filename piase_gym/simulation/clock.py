@@ -11,7 +11,10 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from piase_gym.agents.base import Agent, Percept, ask
 from piase_gym.core.commands import Command, InvalidAction, Outcome
@@ -278,13 +281,19 @@ def milliseconds(times: Times, count: int) -> float:
     """
     if callable(times):
         found: Any = times(count)
-    elif isinstance(times, Sequence) and not isinstance(times, str):
+    elif isinstance(times, Sequence | np.ndarray) and not isinstance(times, str):
         found = times[count] if count < len(times) else math.inf
     else:
         found = times
-    if isinstance(found, bool) or not isinstance(found, int | float) or not found >= 0:
+    strange = isinstance(found, bool) or not isinstance(found, Real)
+    if strange or not found >= 0:
         raise ConfigError(f"an answer takes a number of milliseconds from 0 on, not {found!r:.60}")
-    return found
+    return python_number(found)
+
+
+def python_number(value: Any) -> float:
+    """Return a number of any kind, such as NumPy's, as one of Python's."""
+    return value if type(value) in (int, float) else float(value)
 
 
 # -- events ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,12 @@ class Sensor:
 
     def __post_init__(self) -> None:
         """Check the fields."""
-        if not self.name or one_line(self.name) != self.name:
+        named = isinstance(self.name, str) and self.name
+        if not named or one_line(self.name) != self.name:
             raise ConfigError(f"a sensor's name is a word in plain ASCII, not {self.name!r}")
-        if self.size < 1 or not self.low < self.high:
+        sized = isinstance(self.size, Integral) and not isinstance(self.size, bool)
+        ranged = isinstance(self.low, Real) and isinstance(self.high, Real)
+        if not (sized and self.size >= 1 and ranged and self.low < self.high):
             raise ConfigError(f"sensor {self.name!r} needs a size of 1 or more, and low < high")
 
     def read(self, facts: Facts) -> Reading:
@@ -68,14 +72,27 @@ class Sensor:
             message = f"{type(error).__name__}: {error}"
             raise PluginError(f"the sensor {self.name!r} failed ({message})") from error
         if len(values) != self.size or np.isnan(values).any():
-            shown = ", ".join(f"{value:g}" for value in values[:6])
+            shown = _numbers(tuple(values[:6]))
             raise PluginError(f"the sensor {self.name!r} gave [{shown}], not {self.size} numbers")
         return tuple(np.clip(values, self.low, self.high).tolist())
 
     def line(self, reading: Reading) -> str:
-        """Return the line that stands for a reading in a text."""
-        words = self.tell(reading) if self.tell else ", ".join(f"{value:g}" for value in reading)
-        return f"{self.name}: {one_line(words)}"[:MAX_LINE]
+        """Return the line that stands for a reading in a text.
+
+        Raises:
+            PluginError: If its function `tell` fails, or does not return a string.
+        """
+        try:
+            words = (self.tell or _numbers)(reading)
+            return f"{self.name}: {one_line(words)}"[:MAX_LINE]
+        except Exception as error:  # a third-party function may raise anything
+            message = f"{type(error).__name__}: {error}"
+            raise PluginError(f"the sensor {self.name!r} failed to tell ({message})") from error
+
+
+def _numbers(reading: Reading) -> str:
+    """Return a reading as it is told without words."""
+    return ", ".join(f"{value:g}" for value in reading)
 
 
 def sensors() -> tuple[str, ...]:

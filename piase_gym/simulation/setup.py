@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeGuard
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 from piase_gym.envs.arguments import build_runner
 from piase_gym.envs.base import WorldAccess
@@ -25,6 +26,7 @@ from piase_gym.simulation.clock import (
     StepClock,
     Times,
     WallClock,
+    python_number,
 )
 
 if TYPE_CHECKING:
@@ -141,10 +143,7 @@ def make_clock(
         lasting: dict[int, Any] = {_seat(name, names): v for name, v in durations.items()}
     else:
         lasting = dict.fromkeys(range(len(names)), 0.0 if durations is None else durations)
-    for value in lasting.values():
-        for part in value.values() if isinstance(value, Mapping) else [value]:
-            if not _is_number(part):
-                raise ConfigError(f"a duration is a number from 0 on, not {part!r:.60}")
+    lasting = {number: _read_duration(value) for number, value in lasting.items()}
     if actuation is None:
         return EventClock(every, lasting, world_period, percept)
     verbs = [verb.name for verb in (*actuation.world.grammar, *actuation.verbs)] + ["*"]
@@ -162,6 +161,15 @@ def _seat(name: str, names: Sequence[str]) -> int:
     return list(names).index(name)
 
 
+def _read_duration(value: Any) -> Any:
+    """Return a duration, or durations by verb, as Python numbers."""
+    if isinstance(value, Mapping):
+        return {verb: _read_duration(part) for verb, part in value.items()}
+    if not _is_number(value):
+        raise ConfigError(f"a duration is a number from 0 on, not {value!r:.60}")
+    return python_number(value)
+
+
 def _positive(name: str, value: Any, usual: float, whole: bool = False) -> float:
     """Return a positive number, which may have to be whole, or the usual one if none is given."""
     if value is None:
@@ -170,10 +178,10 @@ def _positive(name: str, value: Any, usual: float, whole: bool = False) -> float
         raise ConfigError(f"{name} must be a positive number, not {value!r}")
     if whole and value % 1:
         raise ConfigError(f"{name} must be a whole number, not {value!r}")
-    return value
+    return python_number(value)
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
+def _is_number(value: Any) -> bool:
     """Return whether a value is a finite number from 0 on."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, Real) and not isinstance(value, bool)
     return number and 0 <= value < math.inf

@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -117,7 +118,7 @@ class Simulation:
         **config: Any,
     ) -> None:
         """Phase A 1 to 3: load the configuration, make the environment and the agents."""
-        if isinstance(agents, int):
+        if isinstance(agents, int | Integral):
             config["agents"] = agents
         elif agents is not None:
             if policies is not None:
@@ -295,7 +296,11 @@ class Simulation:
 
         Returns:
             The summary so far. An interrupt from the keyboard stops cleanly, between two steps.
+
+        Raises:
+            ConfigError: If `num_steps` is not a whole number from 0 on.
         """
+        _require_count("num_steps", num_steps, 0)
         if not self._begun:
             self.initialize()
         try:
@@ -318,10 +323,10 @@ class Simulation:
 
         Raises:
             ClosedError: If the simulation is closed, as it is after a run.
+            ConfigError: If `episodes` is not a whole number from 1 on.
         """
         self.world_env.runner.require_open()
-        if episodes < 1:
-            raise ConfigError(f"episodes must be at least 1, not {episodes}")
+        _require_count("episodes", episodes, 1)
         try:
             for number in range(episodes):
                 if number or not self._begun:
@@ -501,6 +506,12 @@ class Simulation:
         if self.events.active:
             entry = {"engine": control, **data}
             self.events.post("log", agent, event_type="SYSTEM_MESSAGE", data=entry)
+
+
+def _require_count(name: str, count: object, least: int) -> None:
+    """Raise `ConfigError` if something is not a whole number, or too small."""
+    if not isinstance(count, Integral) or isinstance(count, bool) or int(count) < least:
+        raise ConfigError(f"{name} is a whole number from {least} on, not {count!r:.60}")
 
 
 __all__ = ["CurriculumHook", "Simulation", "Summary"]

@@ -16,6 +16,8 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.collection import COLUMNS, collect, read_manifest
+from piase_gym.collection import folder as folders
+from piase_gym.collection import shard as shards
 from piase_gym.errors import (
     ConfigError,
     JobError,
@@ -25,6 +27,7 @@ from piase_gym.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from piase_gym.jobs import InProcess
 from tests import probes
 from tests.helpers.cli_runner import piase
 from tests.paths import ROOT
@@ -176,6 +179,13 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"format": "minari", "keep": "text"}, ConfigError),
         ({"format": "minari", "keep": "actions"}, ConfigError),
         ({"seed": -1}, ConfigError),
+        ({"shards": 2, "seed": (1 << 63) - 100}, ConfigError),  # the last ones would be too large
+        ({"config": [3]}, ConfigError),
+        (
+            {"format": "minari", "config": {"agents": 2, "agent_ids": ["a.b", "a_b"]}},
+            ConfigError,
+        ),
+        ({"others": ["random"]}, ConfigError),
         ({"policy": "nobody"}, UnknownNameError),
         ({"others": {"agent_9": "random"}}, ConfigError),
         ({"config": {"agentz": 2}}, PiaseError),
@@ -218,6 +228,50 @@ def test_a_policy_that_fails_leaves_no_half_shard(tmp_path: Path) -> None:
         collect(TEAM, tmp_path, **{**SMALL, "steps": 4800}, policy=own.raises)
     assert not (tmp_path / "manifest.json").exists()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_datasets_of_agents_with_dots_can_be_read(tmp_path: Path) -> None:
+    minari = pytest.importorskip("minari.dataset.minari_storage")
+    config = {"agents": 2, "agent_ids": ["a.b", "c"]}
+    collect(TEAM, tmp_path, **{**SMALL, "shards": 1, "config": config}, format="minari")
+    folder = tmp_path / "shard-00000"
+    assert sorted(path.name for path in folder.iterdir()) == ["a_b-v0", "c-v0"]
+    metadata = minari.MinariStorage.read(folder / "a_b-v0/data").metadata
+    assert metadata["dataset_id"] == "shard-00000/a_b-v0"
+
+
+def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
+    seed: Any = np.int64(5)
+    found = collect(TEAM, tmp_path / "numpy", **SMALL, seed=seed)
+    assert found == collect(TEAM, tmp_path / "own", **SMALL, seed=5)
+
+
+def test_workers_and_logs_are_left_where_something_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Watched(InProcess):
+        def close(self) -> None:
+            closed.append(True)
+
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("no way")
+
+    def keep(*args: Any) -> Any:
+        logs.append(columns_of(*args))
+        return logs[-1]
+
+    closed, logs, columns_of = list[bool](), list[Any](), shards._columns_of
+    monkeypatch.setattr(folders, "choose_backend", lambda *_, **__: Watched())
+    with pytest.raises(RuntimeError, match="no way") as caught:
+        collect(TEAM, tmp_path / "a", **SMALL, progress=fail)
+    assert closed  # while the error is still known
+    del caught
+    monkeypatch.setattr(shards, "_columns_of", keep)
+    monkeypatch.setattr(shards, "_steps", fail)
+    with pytest.raises(JobError, match="no way"):
+        collect(TEAM, tmp_path / "b", **SMALL, keep="actions")
+    assert logs
+    assert all(log.closed and log.env._closed for log in logs)
 
 
 @pytest.mark.parametrize("kind", [{}, {"keep": "actions"}, {"format": "minari"}])

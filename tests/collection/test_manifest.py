@@ -39,9 +39,10 @@ def test_what_is_no_manifest_is_named(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
     with pytest.raises(StorageError, match=r"manifest\.json cannot be read: "):
         read_manifest(tmp_path)
-    path.write_text("{", "utf-8")
-    with pytest.raises(StorageError, match=r"manifest\.json cannot be read: "):
-        read_manifest(tmp_path)
+    for damage in ("{", "[" * 100_000):
+        path.write_text(damage, "utf-8")
+        with pytest.raises(StorageError, match=r"manifest\.json cannot be read: "):
+            read_manifest(tmp_path)
     path.write_text("[]", "utf-8")
     with pytest.raises(StorageError, match=r"manifest\.json is no manifest of format 2"):
         read_manifest(tmp_path)

@@ -83,12 +83,22 @@ def test_what_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o644
 
 
+def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    path = tmp_path / f"{'x' * 250}.csv"
+    write_whole(path, b"kept")
+    assert names(tmp_path) == [path.name]
+
+
 @pytest.mark.parametrize(
     ("place", "why"),
     [
         ("folder", "folder is a folder; name a file"),
         ("file/x", "file is a file"),
         ("/dev/full", "is no file; name a file"),
+        ("x" * 300, "could not be written: File name too long"),
+        (f"{'x' * 300}/file", "could not be written: File name too long"),
+        ("a\0b", "could not be written: embedded null byte"),
+        ("\ud800", "could not be written: .*surrogates not allowed"),
     ],
 )
 def test_what_cannot_be_a_file_is_named(place: str, why: str, tmp_path: Path) -> None:
@@ -101,7 +111,13 @@ def test_what_cannot_be_a_file_is_named(place: str, why: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("place", "why"), [("file", "is a file; name a folder"), ("file/x/y", "file is a file")]
+    ("place", "why"),
+    [
+        ("file", "is a file; name a folder"),
+        ("file/x/y", "file is a file"),
+        ("x" * 300, "cannot be written to: File name too long"),
+        ("a\0b", "cannot be written to: embedded null byte"),
+    ],
 )
 def test_what_cannot_be_a_folder_is_named(place: str, why: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("kept")

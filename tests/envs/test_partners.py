@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -63,6 +64,11 @@ def test_who_is_not_named_has_the_usual_partner() -> None:
     with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
         partners_around(NAMES, None, NoopAgent(), "ann")
     agent = NoopAgent()
+    with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
+        partners_around(NAMES, None, {"bob": agent, "cat": agent}, "ann")
+    for kind in (piase_gym.parallel_env, functools.partial(piase_gym.batch_env, num_envs=2)):
+        with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
+            kind("GridWorld", agents=3, partners={"agent_1": agent, "agent_2": agent})
     assert partners_around(NAMES[:2], None, agent, "ann") == {"bob": agent}
 
 

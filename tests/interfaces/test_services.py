@@ -6,6 +6,7 @@ import copy
 import http.server
 import json
 import pickle
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -175,6 +176,25 @@ def test_an_address_that_does_not_answer_warns_and_stops_nothing() -> None:
     with pytest.warns(RuntimeWarning, match="did not reach http://127.0.0.1:9"):
         env.reset(seed=0)
     assert env.submit_action("agent_0", {"action_type": "coast"})["status"] == "success"
+
+
+@pytest.mark.parametrize("broken", ["answer", "port", "event"])
+def test_whatever_keeps_an_event_from_its_address_is_a_warning(broken: str) -> None:
+    server = socket.create_server(("127.0.0.1", 0))
+    address = f"http://127.0.0.1:{'port' if broken == 'port' else server.getsockname()[1]}/"
+
+    def answer() -> None:
+        with server.accept()[0] as connection:
+            connection.recv(1 << 16)
+            connection.sendall(b"this is no HTTP\r\n\r\n")
+
+    if broken == "answer":
+        threading.Thread(target=answer, daemon=True).start()
+    env = EnvironmentInterface("PointProbe")
+    env.reset(seed=0)
+    env.subscribe_to_event("agent_0", "hint", address)
+    with server, pytest.warns(RuntimeWarning, match=f"'hint' did not reach {address}"):
+        env.give_hint("agent_0", "\ud800" if broken == "event" else "left")
 
 
 def test_queries_answer_what_the_agent_may_know() -> None:

@@ -171,6 +171,18 @@ def test_a_memory_comes_back_from_its_file(tmp_path: Path, empty: bool) -> None:
         memory.save(tmp_path)
 
 
+def test_a_memory_of_an_embedder_with_a_long_name_comes_back(tmp_path: Path) -> None:
+    embedder = HashedEmbedder()
+    embedder.name = "n" * 5000
+    memory = FaissMemory(embedder)
+    memory.add("a brass key")
+    memory.save(tmp_path / "memory")
+    many: Any = np.int64(3)
+    assert FaissMemory.load(tmp_path / "memory", embedder).search("a key", many) == memory.search(
+        "a key"
+    )
+
+
 def test_a_torn_file_is_refused_wherever_it_is_torn(tmp_path: Path) -> None:
     path = tmp_path / "agent.memory"
     filled().save(path)

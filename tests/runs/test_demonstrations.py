@@ -164,10 +164,37 @@ def test_no_log_stays_open_where_an_expert_fails(
         played[0].reset()
 
 
-def test_what_is_wrong_is_told_before_anybody_plays(tmp_path: Path) -> None:
+def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
+    one, other = (
+        runs.demonstrate(
+            "GridWorld", tmp_path / f"{kind.__name__}.jsonl", episodes=2, seed=kind(913)
+        )
+        for kind in (np.int64, int)
+    )
+    assert Path(one).read_bytes() == Path(other).read_bytes()  # type: ignore[arg-type]
+
+
+def test_what_is_wrong_is_told_before_anybody_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for wrong in ({"policy": "nobody"}, {"workers": 0}, {"width": 0}):
         with pytest.raises((ConfigError, UnknownNameError)):
             runs.demonstrate("GridWorld", tmp_path / "a.jsonl", episodes=2, **wrong)
+    kept = tmp_path / "kept.csv"
+    kept.write_text("kept")
+    monkeypatch.setattr(demonstrations, "_play", lambda *_: pytest.fail("somebody played"))
+    monkeypatch.setattr(demonstrations, "run_jobs", lambda *_: pytest.fail("somebody played"))
+    with pytest.raises(ConfigError, match=r"unknown format 'cvs'; did you mean 'csv'\?"):
+        runs.demonstrate("GridWorld", tmp_path / "a.csv", format="cvs")
+    with pytest.raises(ConfigError, match=r"only JSON Lines are written as \.gz"):
+        runs.demonstrate("GridWorld", tmp_path / "a.csv.gz", format="csv")
+    with pytest.raises(LogWriteError, match=r"kept\.csv exists; give another name"):
+        runs.demonstrate("GridWorld", kept, format="csv")
+    for seed in (-1, 1.5, True, "x", 1 << 63):
+        with pytest.raises(ConfigError, match="is not allowed; seeds are integers"):
+            runs.demonstrate("GridWorld", tmp_path / "a.jsonl", seed=seed)  # type: ignore[arg-type]
+    assert kept.read_text() == "kept"
+    kept.unlink()
     with pytest.raises(ConfigError, match="played with view='vector', not 'text'"):
         runs.demonstrate("GridWorld", tmp_path / "a.jsonl", view="text")
     assert not [*tmp_path.iterdir()]

@@ -282,6 +282,41 @@ def test_plots_are_drawn(ending: str, log: Path, tmp_path: Path) -> None:
     assert runs.plot(log, tmp_path / f"run.{ending}").stat().st_size > 5000
 
 
+def test_a_plot_without_an_ending_is_refused_by_its_own_name(log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(ConfigError, match=r"^'' is not a picture that can be drawn: Format '' is"):
+        runs.plot(log, tmp_path / "run")
+
+
+def test_a_plot_shows_any_name_of_a_run(log: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run = runs.read(log)
+    run.run_id = "$\\foo$"  # no formula
+    assert runs.plot(run, tmp_path / "run.svg").read_text().count(r"$\foo$")
+
+
+def test_a_video_that_cannot_be_finished_is_left(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    write, made = ffmpeg.write_frames, list[Any]()
+
+    def watched(*args: Any, **options: Any) -> Any:
+        made.append(write(*args, **options))
+        return made[-1]
+
+    monkeypatch.setattr(ffmpeg, "write_frames", watched)
+    whole = log.read_bytes().splitlines(keepends=True)
+    steps = [number for number, line in enumerate(whole) if b'"kind":"step"' in line]
+    whole[steps[3]] = whole[steps[3]].replace(b'"digest":"', b'"digest":"0')
+    (tmp_path / "broken.jsonl").write_bytes(b"".join(whole))
+    with pytest.raises(RunError, match="cannot be executed again") as caught:
+        runs.render(tmp_path / "broken.jsonl", tmp_path / "run.mp4")
+    assert made[0].gi_frame is None  # while the error is still known
+    assert not (tmp_path / "run.mp4").exists()
+    del caught
+
+
 def test_a_plot_shows_what_every_episode_came_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,9 +324,9 @@ def test_a_plot_shows_what_every_episode_came_to(
     path, kept = tmp_path / "run.jsonl", list[Any]()
     save = figures.Figure.savefig
 
-    def keep(figure: Any, *more: Any) -> None:
+    def keep(figure: Any, *more: Any, **options: Any) -> None:
         kept.append(figure)
-        save(figure, *more)
+        save(figure, *more, **options)
 
     monkeypatch.setattr(figures.Figure, "savefig", keep)
     env = AvtLogger(grid(agents=2, width=3, height=2, max_steps=4), path, run_id="one")

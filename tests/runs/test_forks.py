@@ -242,6 +242,98 @@ class Gossip(Agent):
         return [(other, "psst")]
 
 
+class Talker(Agent):
+    """Tells the other something new in each step, by letter or by word of mouth."""
+
+    def __init__(self, letters: bool) -> None:
+        super().__init__()
+        self.letters, self.unsaid = letters, list[str]()
+        self.count = 0
+
+    def reset(self, seed: int) -> None:
+        self.count = 0
+        self.unsaid.clear()
+
+    def act(self) -> Any:
+        self.count += 1
+        self.unsaid.append(f"news {self.count}")
+        return None
+
+    def _leave(self, wanted: bool) -> list[str]:
+        said = [*self.unsaid] if wanted else []
+        if wanted:
+            self.unsaid.clear()
+        return said
+
+    def outgoing_letters(self) -> Any:
+        return self._leave(self.letters)
+
+    def spoken(self) -> Any:
+        return [("agent_0", words) for words in self._leave(not self.letters)]
+
+
+class Listener(Agent):
+    """Notes its hints."""
+
+    hints: ClassVar[list[Any]] = []
+
+    def act(self) -> Any:
+        assert self.percept is not None
+        self.hints.append(self.percept.world.hints[self.percept.index])
+        return None
+
+
+@pytest.mark.parametrize("letters", [True, False])
+def test_what_is_said_with_the_first_choices_after_the_cut_is_said_once(
+    letters: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(text(max_steps=6, partners={"agent_1": Talker(letters)}), path)
+    env.reset(seed=1)
+    while env.agents:
+        env.step({"agent_0": 0})
+    env.close()
+    kind, logged = "send" if letters else "hint", digests(path, 0)
+    for at in range(len(logged)):
+        for number, players in enumerate(({}, {"agent_1": Talker(letters)})):
+            folder = tmp_path / f"{at}-{number}"
+            report = runs.fork(path, at, players=players, logs=folder)
+            assert list(report.branches[0][0].digests) == logged[at:]
+            told = [event["event_data"] for event in lines(folder / "pair_0/before.jsonl")]
+            said = [str(data["message"]) for data in told if data.get("kind") == kind]
+            wanted = [f"news {n + 1}" for n in range(at, len(logged))]
+            assert [words.removeprefix("agent_1 says: ") for words in said] == wanted
+    if not letters:
+        Listener.hints.clear()
+        runs.fork(path, 2, players={"agent_0": Listener()}, steps=2)
+        heard = [f"agent_1 says: news {n}" for n in (2, 3)]
+        assert Listener.hints[-4:] == [*heard, *heard]
+
+
+@pytest.mark.parametrize("said", [3, ("agent_1",), ["agent_1", 4], {"agent_1": "hi"}])
+def test_a_message_is_a_text_or_a_recipient_and_a_text(said: Any, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(text(), path)
+    play(env, episodes=1)
+    env.close()
+    with pytest.raises(ConfigError, match="a message of agent_0 is a text, or"):
+        runs.fork(path, 1, messages={"agent_0": said}, logs=tmp_path / "branches")
+    assert not (tmp_path / "branches").exists()
+
+
+def test_one_agent_cannot_play_for_two_in_a_branch(walk: Path) -> None:
+    agent = Listener()
+    with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
+        runs.fork(walk, 2, players={"agent_0": agent, "agent_1": agent})
+
+
+def test_the_log_of_a_branch_that_fails_is_complete(walk: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="no mailboxes"):
+        runs.fork(walk, 2, messages={"agent_0": "hi"}, logs=tmp_path / "branches")
+    for name in ("before.jsonl", "after.jsonl"):
+        assert runs.read(tmp_path / "branches/pair_0" / name).complete
+
+
 def test_in_a_branch_nobody_hears_what_is_said_before_all_have_chosen(walk: Path) -> None:
     runs.fork(walk, 2, players={"agent_0": Gossip(), "agent_1": Gossip()}, steps=2)
     first = [hints[-2] for hints in Gossip.hints.values()]  # of the changed branch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import threading
 import time
@@ -11,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym import runs
@@ -236,6 +238,61 @@ def test_places_that_cannot_be_opened(make: Any, error: type[Exception], told: s
     pytest.importorskip("sqlalchemy")
     with pytest.raises(error, match=told):
         make()
+
+
+def test_a_table_with_other_columns_is_refused_at_once(tmp_path: Path) -> None:
+    pytest.importorskip("sqlalchemy")
+    base = tmp_path / "runs.db"
+    with closing(sqlite3.connect(base)) as other:
+        other.execute("CREATE TABLE events (event_id TEXT)")
+    with pytest.raises(LogWriteError, match=r"runs\.db \(table events\) cannot be opened: no such"):
+        runs.SqlSink(f"sqlite:///{base}")
+
+
+def test_a_sink_that_comes_too_late_is_closed_and_its_thread_ends() -> None:
+    class Late(runs.MemorySink):
+        closed = threading.Event()
+
+        def close(self) -> None:
+            self.closed.set()
+
+    def make() -> Late:
+        time.sleep(0.3)
+        return Late()
+
+    with pytest.raises(LogWriteError, match=r"slow cannot be opened: no answer within 0\.05 s"):
+        runs.LiveSink(make, "slow", timeout=0.05)
+    assert Late.closed.wait(10)
+
+
+@pytest.mark.parametrize("timeout", [math.inf, 1e300, np.int64(5), np.float32(5)])
+def test_a_sink_may_have_any_time(timeout: Any) -> None:
+    def make() -> runs.MemorySink:
+        time.sleep(0.05)
+        return runs.MemorySink()
+
+    runs.LiveSink(make, "patient", timeout=timeout).close()
+
+
+@pytest.mark.parametrize("on_error", ["warn", "stop"])
+@pytest.mark.parametrize("kind", ["file", "callback"])
+def test_a_sink_of_a_run_that_has_ended_is_refused(
+    kind: str, on_error: str, tmp_path: Path
+) -> None:
+    sink: Any = runs.CallbackSink(lambda event: None)
+    if kind == "file":
+        sink = runs.FileSink(tmp_path / "run.jsonl")
+    env = AvtLogger(grid(), sinks=[sink])
+    env.close()
+    told = "it is closed; make another one for each run"
+    again = grid()
+    if on_error == "warn":
+        with pytest.warns(LogSinkWarning, match=told):
+            runs.record(again, sinks=[sink], on_error=on_error)
+    else:
+        with pytest.raises(LogWriteError, match=told):
+            runs.record(again, sinks=[sink], on_error=on_error)
+    again.close()
 
 
 def test_a_line_is_in_a_table_once(tmp_path: Path) -> None:

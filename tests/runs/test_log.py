@@ -10,12 +10,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
 import piase_gym
 from piase_gym import runs
-from piase_gym.errors import ConfigError, LogWriteError
+from piase_gym.errors import ClosedError, ConfigError, LogWriteError
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import Goals, lines, refusal
 from tests.helpers.run_worlds import WORLDS, Seen, grid, keys, play, text
@@ -217,8 +218,6 @@ def test_batches_log_every_slot(autoreset: str, tmp_path: Path) -> None:
 
 
 def test_vector_environments_are_logged(tmp_path: Path) -> None:
-    import gymnasium
-
     path = tmp_path / "run.jsonl"
     name = "piase_gym:piase/GridWorld-v1"
     env = AvtLogger(gymnasium.make_vec(name, num_envs=2, width=4, height=4, agents=2), path)
@@ -408,6 +407,23 @@ def test_only_our_environments_are_logged(tmp_path: Path) -> None:
         AvtLogger(grid())
     with pytest.raises(ConfigError, match="more is a mapping of names to entries, not 5"):
         runs.record(grid(), tmp_path / "run.jsonl", more=5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        grid,
+        lambda: piase_gym.gym_env("GridWorld"),
+        lambda: piase_gym.batch_env("GridWorld", num_envs=2),
+        lambda: gymnasium.make_vec("piase/GridWorld-Empty-5x5-v1", num_envs=2),
+    ],
+)
+def test_a_closed_environment_has_no_log(make: Any, tmp_path: Path) -> None:
+    env = make()
+    env.close()
+    with pytest.raises(ClosedError, match="GridWorld is closed; make another one"):
+        runs.record(env, tmp_path / "run.jsonl")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_logging_changes_nothing(tmp_path: Path) -> None:

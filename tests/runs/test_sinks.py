@@ -9,13 +9,16 @@ import os
 import stat
 import sys
 import zlib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from piase_gym import parallel_env
 from piase_gym.errors import ConfigError, LogWriteError, MissingExtraError
+from piase_gym.runs.recording import record
 from piase_gym.runs.sinks import ConsoleSink, FileSink, MemorySink, output_file, packer
 
 
@@ -90,6 +93,23 @@ def test_what_was_written_can_be_read_though_the_file_goes_on(ending: str, tmp_p
     again.write(b"three\n")
     again.close()
     assert [raw[1] for raw in raw_lines(path) if isinstance(raw, tuple)] == [b"three"]
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_log_is_kept_until_there_is_something_to_write_in_its_place(
+    ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"run.jsonl{ending}"
+    first = FileSink(path)
+    first.write(b"one\n")
+    first.close()
+    kept = path.read_bytes()
+    FileSink(path, overwrite=True).close()
+    assert path.read_bytes() == kept
+    env = parallel_env("GridWorld")
+    with closing(env), pytest.raises(ConfigError, match="unknown on_error 'never'"):
+        record(env, path, overwrite=True, on_error="never")
+    assert path.read_bytes() == kept
 
 
 def test_another_process_writes_nothing_into_a_file(

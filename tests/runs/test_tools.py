@@ -339,6 +339,30 @@ def test_minari_has_every_episode(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         runs.export(path, "piase/all", format="minari", overwrite=True)
 
 
+def test_minari_has_no_ids_that_it_cannot_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minari = pytest.importorskip("minari")
+    pytest.importorskip("h5py")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
+    logs = {}
+    for ids in (("a.b", "c"), ("a.b", "a_b")):
+        logs[ids] = tmp_path / f"{'-'.join(ids)}.jsonl"
+        env = AvtLogger(grid(agents=2, agent_ids=ids), logs[ids])
+        play(env, episodes=1)
+        env.close()
+    one, two = logs.values()
+    for name in ("x", "a.b", "a//b", "a/../b", "a/"):
+        with pytest.raises(ConfigError, match=f"'{name}' cannot be part of a dataset's id"):
+            runs.export(one, name, format="minari")
+    with pytest.raises(ConfigError, match="'a_b' has the same dataset as another: piase/a_b-v0"):
+        runs.export(two, "piase", format="minari")
+    with pytest.raises(LogWriteError, match="cannot be written: File name too long"):
+        runs.export(one, "w" * 300, format="minari")
+    assert runs.export(one, "piase", format="minari") == ["piase/a_b-v0", "piase/c-v0"]
+    assert [*minari.list_local_datasets()] == ["piase/a_b-v0", "piase/c-v0"]
+
+
 # -- places ------------------------------------------------------------------------------------
 
 

@@ -43,6 +43,11 @@ def test_seats_are_taken_and_left() -> None:
     assert type(AgentManager(NAMES, "noop").agents["bob"]) is NoopAgent
     with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
         AgentManager(NAMES, NoopAgent())
+    with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
+        AgentManager(NAMES, dict.fromkeys(("ann", "bob"), agent))
+    with pytest.raises(ConfigError, match="one agent object cannot play several seats"):
+        manager.seat("bob", agent)
+    assert manager.seat("ann", agent) is agent
     with pytest.raises(AgentError, match="there is no agent 'eve'"):
         AgentManager(NAMES, {"eve": "noop"})
 

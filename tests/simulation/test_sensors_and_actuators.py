@@ -32,12 +32,21 @@ def test_a_sensor_has_a_size_and_a_range() -> None:
             sensor.read(wrong)  # type: ignore[arg-type]
     with pytest.raises(PluginError, match="the sensor 'way' failed"):
         sensor.read(["a"])  # type: ignore[arg-type]
-    for fields in ({"size": 0}, {"low": 1.0, "high": 1.0}, {"low": 2.0, "high": 1.0}):
+    wrong_fields: list[dict[str, Any]] = [{"size": n} for n in (0, 1.5, "2", True)]
+    wrong_fields += [{"low": 1.0, "high": 1.0}, {"low": 2.0, "high": 1.0}, {"low": "0"}]
+    for fields in wrong_fields:
         with pytest.raises(ConfigError, match="needs a size of 1 or more, and low < high"):
             Sensor("way", lambda facts: 0, **fields)
-    for name in ("", "é", "a\nb"):
+    strange: list[Any] = ["", "é", "a\nb", 5]
+    for name in strange:
         with pytest.raises(ConfigError, match="a sensor's name is a word in plain ASCII"):
             Sensor(name, lambda facts: 0)
+
+
+@pytest.mark.parametrize("tell", [lambda reading: 1 / 0, lambda reading: 5, 7])
+def test_a_sensor_that_cannot_tell_its_reading_is_named(tell: Any) -> None:
+    with pytest.raises(PluginError, match=r"the sensor 'way' failed to tell \("):
+        Sensor("way", lambda facts: 1, tell=tell).line((1.0,))
 
 
 def test_a_line_of_a_text_has_200_letters_at_most() -> None:

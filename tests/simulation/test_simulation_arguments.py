@@ -6,13 +6,12 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym.errors import ConfigError, UnknownNameError
-from piase_gym.simulation.clock import (
-    StepClock,
-    WallClock,
-)
+from piase_gym.simulation import Simulation
+from piase_gym.simulation.clock import StepClock, WallClock, milliseconds
 from piase_gym.simulation.setup import Limits, make_clock, read_limits
 from tests import probes
 
@@ -98,3 +97,32 @@ def test_strangers_have_no_times() -> None:
     ):
         with pytest.raises(UnknownNameError, match="unknown agent 'eve'"):
             clock_of(model, **given)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float32, np.float64])
+def test_numbers_may_be_of_numpy(kind: Any) -> None:
+    limits = read_limits(None, None, kind(50), kind(7), kind(9))
+    assert limits == Limits("discrete_steps", 50, 7, 9)
+    clock = clock_of("event_based", periods={"bob": kind(5)}, durations={"bob": {"go": kind(3)}})
+    known = [*clock._periods.values(), clock._durations[1]["go"], limits.max_steps]
+    assert known == [200, 5, 3, 7]
+    assert {*map(type, known)} <= {int, float}
+    given: tuple[Any, ...] = (kind(4), [kind(4)], np.array([4], kind), lambda _: kind(4))
+    for times in given:
+        took = milliseconds(times, 0)
+        assert (took, type(took)) in ((4, int), (4.0, float))
+
+
+def test_how_much_is_played_is_a_whole_number() -> None:
+    one, two = np.arange(1, 3)
+    wrongs: tuple[Any, ...] = (-1, 1.5, "2", True, None)
+    with Simulation("GridWorld", agents=two, max_steps=2) as simulation:
+        for wrong in wrongs:
+            with pytest.raises(ConfigError, match="num_steps is a whole number from 0 on, not "):
+                simulation.run_simulation(wrong)
+            with pytest.raises(ConfigError, match="episodes is a whole number from 1 on, not "):
+                simulation.run(wrong)
+        assert simulation.run_simulation(0).steps == 0
+        assert simulation.run_simulation(one).steps == 1
+        assert len(simulation.run(two).returns) == 2
+        assert len(simulation.summaries) == 2
