@@ -78,6 +78,14 @@ def test_lines_win_a_level() -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_the_help_of_lines_names_nothing_that_lines_cannot_do() -> None:
+    for name in ("GridWorld", "lost_key"):
+        told = piase("play", name, stdin="help\nquit\n").stdout
+        assert "A line is one of the keys" in told
+        assert "next: next level" in told
+        assert not re.search("Arrow keys|Esc|Tab|map,|the agent's text|picture", told)
+
+
 @pytest.mark.parametrize(("detour", "stars"), [("a\n", 2), ("d\na\nd\na\n", 1)])
 def test_detours_cost_stars(detour: str, stars: int) -> None:
     done = piase(*LANE, stdin=f"{detour}d\nd\nd\ns\nq\n")
