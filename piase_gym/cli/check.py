@@ -27,7 +27,9 @@ def check(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="WORLD|ID...", help="Worlds or ids.", autocompletion=complete_worlds
+            metavar="WORLD|ID|SCENARIO...",
+            help="Worlds, ids or scenarios.",
+            autocompletion=complete_worlds,
         ),
     ] = None,
     ids: Annotated[
