@@ -235,7 +235,8 @@ def suggest(name: object, known: Iterable[object]) -> str:
     names = [str(item) for item in known]
     if not names:
         return "there is none"
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.65)  # south is not north
+    close = close or [item for item in names if str(name) in item.split()]
     shown = ", ".join(repr(item) for item in names[:20])
     more = f" and {len(names) - 20} more" if len(names) > 20 else ""
     hint = f"did you mean {close[0]!r}? " if close else ""

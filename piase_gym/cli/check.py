@@ -15,6 +15,7 @@ from piase_gym.cli.console import console, say, waiting
 from piase_gym.cli.options import Modules, Settings, complete_worlds, read_settings
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
+from piase_gym.worlds.texts.wording import counted
 
 if TYPE_CHECKING:
     from piase_gym.testing import Finding, Report
@@ -27,7 +28,9 @@ def check(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="WORLD|ID...", help="Worlds or ids.", autocompletion=complete_worlds
+            metavar="WORLD|ID|SCENARIO...",
+            help="Worlds, ids or scenarios.",
+            autocompletion=complete_worlds,
         ),
     ] = None,
     ids: Annotated[
@@ -57,7 +60,7 @@ def check(
             say(f"{name}  skipped: {missing}", STYLES["skipped"])
             continue
         if not ids:
-            console.print(Text(f"{name}: {len(checks)} checks", "bold cyan"))
+            console.print(Text(f"{name}: {counted(len(checks), 'check')}", "bold cyan"))
         report = run(name, checks, fields[name], tuple(module or ()), aloud=not ids)
         reports[name] = report
         if ids:

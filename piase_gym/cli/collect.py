@@ -12,14 +12,21 @@ from piase_gym.cli.options import (
     Modules,
     Ray,
     Settings,
-    WorldName,
+    complete_from,
     read_pairs,
     read_settings,
 )
 
 
 def collect(
-    task: WorldName,
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="An id.",
+            autocompletion=complete_from("piase_gym:list_tasks"),
+        ),
+    ],
     out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the files go.")],
     policy: Annotated[str, typer.Option("--policy", "-p", help="Who plays.")] = "random",
     other: Annotated[

@@ -41,7 +41,7 @@ def explore(
     place: Annotated[
         str,
         typer.Argument(
-            metavar="[WORLD|ID]",
+            metavar="[WORLD|ID|SCENARIO]",
             help="Where; another world than ObjectSearch has no backend.",
             autocompletion=complete_worlds,
         ),

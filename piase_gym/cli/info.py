@@ -14,7 +14,7 @@ from rich.text import Text
 
 from piase_gym.cli.console import console, errors, say, waiting
 from piase_gym.cli.describing import describe
-from piase_gym.cli.options import Modules, Settings, WorldName, read_settings
+from piase_gym.cli.options import AnyName, Modules, Settings, read_settings
 from piase_gym.cli.worlds import grouped
 
 WIDE = 110
@@ -22,7 +22,7 @@ WIDE = 110
 
 
 def info(
-    name: WorldName,
+    name: AnyName,
     config: Settings = None,
     module: Modules = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")] = False,

@@ -129,6 +129,14 @@ WorldName = Annotated[
     str,
     typer.Argument(metavar="WORLD|ID", help="A world or an id.", autocompletion=complete_worlds),
 ]
+AnyName = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORLD|ID|SCENARIO",
+        help="A world, an id or a scenario.",
+        autocompletion=complete_worlds,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

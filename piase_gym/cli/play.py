@@ -12,10 +12,10 @@ import typer
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors, waiting
 from piase_gym.cli.options import (
+    AnyName,
     KeyEnv,
     Modules,
     Settings,
-    WorldName,
     complete_policies,
     read_settings,
     split_seat,
@@ -29,7 +29,7 @@ SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
 
 
 def play(
-    name: WorldName,
+    name: AnyName,
     config: Settings = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of level 1.")] = 1,
     agent: Annotated[

@@ -28,6 +28,7 @@ from piase_gym.runs.branches import (
     RunUntilCut,
 )
 from piase_gym.runs.reader import Run, read
+from piase_gym.worlds.texts.wording import counted
 
 METRICS = ("return", "won", "length")
 RESAMPLES = 10_000
@@ -74,7 +75,7 @@ class ForkReport:
         return (
             f"cut after step {self.step} (episode {self.episode}): {self.metric} of {self.agent} "
             f"{np.mean(self.before):.3f} without, {np.mean(self.after):.3f} with the change; "
-            f"effect {self.effect:+.3f}{reach}, {len(self.before)} pairs"
+            f"effect {self.effect:+.3f}{reach}, {counted(len(self.before), 'pair')}"
             + "".join(f"\n  {note}" for note in self.notes)
         )
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.seal import Seal
+from piase_gym.worlds.texts.wording import counted
 
 MOST_DETAILS = 100
 """The number of further differences that are kept."""
@@ -117,7 +118,7 @@ class ReplayReport:
 
     def __str__(self) -> str:
         """Say in a few lines what differs, what was executed and what the seal says."""
-        done = f"{self.steps} steps in {self.episodes} episodes"
+        done = f"{counted(self.steps, 'step')} in {counted(self.episodes, 'episode')}"
         parts = []
         if self.first_divergence is not None:
             details = [f"\n  {detail}" for detail in self.details[:10]]

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, Literal
 
 from piase_gym.errors import PiaseError, UnknownNameError
+from piase_gym.worlds.texts.wording import counted
 
 Status = Literal["passed", "failed", "skipped", "not claimed"]
 
@@ -125,7 +126,7 @@ class Report:
 
     def __str__(self) -> str:
         """Return a line for each check, and a summary."""
-        counts = [f"{len(self.findings)} checks", f"{len(self.failures)} failed"]
+        counts = [counted(len(self.findings), "check"), f"{len(self.failures)} failed"]
         summary = f"{self.subject}: {', '.join(counts)}, {self.seconds:.1f} s"
         return "\n".join([*map(str, self.findings), summary])
 

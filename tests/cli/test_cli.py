@@ -360,6 +360,8 @@ def test_demo_draws_what_it_learned(tmp_path: Path) -> None:
     [
         ("piase pla", "play"),
         ("piase info Gri", "GridWorld"),
+        ("piase collect GridWorld", ""),  # which takes ids alone
+        ("piase collect piase/GridWorld-DoorKey-6", "piase/GridWorld-DoorKey-6x6-v1"),
         ("piase play piase/GridWorld-DoorKey-6", "piase/GridWorld-DoorKey-6x6-v1"),
         ("piase play GridWorld -c lay", "layout="),
         ("piase play GridWorld --config rewards.g", "rewards.goal="),
@@ -370,7 +372,7 @@ def test_completion(words: str, wanted: str) -> None:
     place = len(words.split()) - 1
     asked = {"_PIASE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(place)}
     done = piase(**asked)
-    assert done.stdout.split() == [wanted]
+    assert done.stdout.split() == wanted.split()
 
 
 def test_values_are_completed() -> None:

@@ -78,11 +78,26 @@ def test_lines_win_a_level() -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_the_help_of_lines_names_nothing_that_lines_cannot_do() -> None:
+    for name in ("GridWorld", "lost_key"):
+        told = piase("play", name, stdin="help\nquit\n").stdout
+        assert "A line is one of the keys" in told
+        assert "next: next level" in told
+        assert not re.search("Arrow keys|Esc|Tab|map,|the agent's text|picture", told)
+
+
 @pytest.mark.parametrize(("detour", "stars"), [("a\n", 2), ("d\na\nd\na\n", 1)])
 def test_detours_cost_stars(detour: str, stars: int) -> None:
     done = piase(*LANE, stdin=f"{detour}d\nd\nd\ns\nq\n")
     assert f"{stars} of 3 stars" in done.stdout
     assert "; 4 would do." in " ".join(done.stdout.split())
+
+
+def test_a_step_is_told_in_the_words_of_the_text() -> None:
+    told = piase("play", "the_signal", stdin="b\nb\nquit\n").stdout
+    assert "say nothing: ok" in told
+    assert "b: ok  +1  ✓ chose b" in told
+    assert "C hunt the stag (a)   d hunt the hare (b)" in told
 
 
 def test_a_loss_is_told() -> None:

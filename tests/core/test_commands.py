@@ -23,6 +23,7 @@ from piase_gym.core.commands import (
     read_command,
     write_command,
 )
+from piase_gym.errors import suggest
 
 ROOMS = ("hallway", "old library")
 LOOK = Verb("look", "see", (Param("target", optional=True, before="at"),), ("examine", "l"))
@@ -146,6 +147,20 @@ def test_a_misread_says_what_was_expected(line: object, words: tuple[str, ...]) 
     assert isinstance(read, InvalidAction)
     assert read.outcome is Outcome.UNPARSABLE
     assert [word for word in words if word not in read.message] == []
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "hint"),
+    [
+        ("rigth", ("north", "south", "west", "east"), ""),
+        ("south", ("north", "west"), ""),
+        ("nroth", ("north", "west"), "did you mean 'north'? "),
+        ("box", ("red box", "ball"), "did you mean 'red box'? "),
+        ("", ("red box",), ""),
+    ],
+)
+def test_only_what_is_close_is_suggested(word: str, known: tuple[str, ...], hint: str) -> None:
+    assert suggest(word, known) == f"{hint}allowed: {', '.join(map(repr, known))}"
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])

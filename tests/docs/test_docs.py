@@ -32,6 +32,12 @@ def test_readme_blocks_run(block: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/**/*.md")), ids=lambda page: page.stem)
+def test_what_pages_show_is_python(page: Path) -> None:
+    for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S):
+        compile(block, page.name, "exec")
+
+
 def test_the_readme_has_blocks_for_each_way_in() -> None:
     words = (
         "gymnasium.make",

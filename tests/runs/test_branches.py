@@ -479,7 +479,7 @@ def test_a_report_of_a_fork_is_a_line() -> None:
         "effect +1.500, 95% interval -0.500 to +2.250, 2 pairs\n  a note\n  two"
     )
     one = ForkReport(0, 0, "a", "won", [1.0], [0.0], -1.0, None, [], [])
-    assert str(one).endswith("effect -1.000, 1 pairs")
+    assert str(one).endswith("effect -1.000, 1 pair")
 
 
 def test_an_interval_needs_two_pairs() -> None:

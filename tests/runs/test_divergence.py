@@ -42,6 +42,7 @@ def test_a_report_says_what_it_found_in_words() -> None:
     cut = ReplayReport(3, 2)
     assert (cut.ok, cut.sound, cut.verdict) == (True, False, "equal but unsealed")
     assert str(cut).startswith("3 steps in 2 episodes: equal; the run was cut short\n")
+    assert str(ReplayReport(1, 1, complete=True)).startswith("1 step in 1 episode: equal\n")
     changed = ReplayReport(3, 2, seal=broken)
     assert (changed.ok, changed.verdict) == (False, "damaged")
     assert "are equal; the change is in what a replay cannot tell" in str(changed)

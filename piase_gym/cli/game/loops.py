@@ -242,7 +242,7 @@ class LineLoop(Loop):
 
     def _help(self) -> None:
         """Print the rules."""
-        self._print(Text(help_text(self.game)))
+        self._print(Text(help_text(self.game, by_lines=True)))
 
     def _start(self, level: int) -> None:
         """Begin a level and show it."""

@@ -174,6 +174,30 @@ def line_hints(width: int) -> list[Text]:
     return _flow(rows, width)
 
 
+KEYS_HELP = (
+    "Arrow keys (or w, a, s, d) move; the digits and letters below the picture do the rest. Press "
+    ": or Enter and type any command as a line, such as the ones below; Tab completes it."
+)
+LINES_HELP = (
+    "A line is one of the keys that are listed, any command, such as the ones below, or one of the "
+    "words help, again, next and quit. After a colon, such as in :quit, these are always the "
+    "game's."
+)
+RULES_HELP = (
+    "What is illegal now is refused and costs you nothing; what is allowed but fails, such as a "
+    "bump, costs what the rewards say.\n\n"
+    "Every level has its own seed. Par is the fewest steps in which it can be won; for par you get "
+    "three stars, for half as much again two, for any other win one."
+)
+GAME_KEYS_HELP = "r: this level again   n: next level   t: the agent's text   q: quit"
+LINE_WORDS_HELP = "again: this level again   next: next level   quit: quit"
+TOLD_HELP = (
+    "This world is told, so you type: what you see is what your agent reads. The words help, map, "
+    "again, next and quit are the game's. The map gives secrets away. Esc goes over to single "
+    "keys, and : back to typing."
+)
+
+
 def _flow(rows: list[tuple[str, str, bool]], width: int) -> list[Text]:
     """Lay out keys one after the other, as many on a line as fit."""
     lines = [Text()]
@@ -188,24 +212,15 @@ def _flow(rows: list[tuple[str, str, bool]], width: int) -> list[Text]:
     return lines
 
 
-def help_text(game: Game) -> str:
-    """Return the rules of the game and of the world."""
-    keys = (
-        "Arrow keys (or w, a, s, d) move; the digits and letters below the picture do the rest. "
-        "Press : or Enter and type any command as a line, such as the ones below; Tab completes "
-        "it. What is illegal now is refused and costs you nothing; what is allowed but fails, such "
-        "as a bump, costs what the rewards say.\n\n"
-        "Every level has its own seed. Par is the fewest steps in which it can be won; for par "
-        "you get three stars, for half as much again two, for any other win one.\n\n"
-        "r: this level again   n: next level   t: the agent's text   q: quit"
-    )
-    if game.world.picture_reveals:
-        keys += (
-            "\n\nThis world is told, so you type: what you see is what your agent reads. The "
-            "words help, map, again, next and quit are the game's. The map gives secrets away. "
-            "Esc goes over to single keys, and : back to typing."
-        )
-    return f"{keys}\n\n{game.world.instructions(game.me)}"
+def help_text(game: Game, by_lines: bool = False) -> str:
+    """Return the rules of the game and of the world, for single keys or for lines."""
+    parts = [
+        f"{LINES_HELP if by_lines else KEYS_HELP} {RULES_HELP}",
+        LINE_WORDS_HELP if by_lines else GAME_KEYS_HELP,
+        TOLD_HELP if game.world.picture_reveals and not by_lines else "",
+        game.world.instructions(game.me),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def plain_lines(

@@ -142,10 +142,11 @@ class Game:
         _, reward, terminated, truncated, info = self.env.step(command)
         self.steps = self.env.runner.steps
         self.score += float(reward)
-        milestones = tuple(info.get("milestones", ()))
+        last = self.world.last_steps()[self.me]  # in the words of the agent's text
+        milestones = last.milestones if last else tuple(info.get("milestones", ()))
         self.reached += [name for name in milestones if name not in self.reached]
         self.turn = CommandResult(
-            self.world.write(command),
+            (last and last.command) or self.world.write(command),
             info["outcome"],
             float(reward),
             str(info.get("feedback") or ""),

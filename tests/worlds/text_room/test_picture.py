@@ -144,6 +144,7 @@ def test_rooms_are_drawn_as_a_map_with_who_and_what_is_in_them(calls: list[Call]
     assert (*picture[0, 0],) == (236, 232, 222)
     hall, den, attic = (56, 278), (382, 278), (382, 56)
     middles = [(x + 135, y + 83) for x, y in (hall, den, attic)]
+    along = round((166 / 2 + 14) / (166 + 56) * (270 + 56))
     foot = height - 23 * 3 - 14
     assert calls == [
         ("picture", (width, height), {}),
@@ -168,11 +169,11 @@ def test_rooms_are_drawn_as_a_map_with_who_and_what_is_in_them(calls: list[Call]
         words(attic[0] + 14, attic[1] + 11, "Attic", size=18),
         dot(attic[0] + 15, attic[1] + 41, ITEM),
         words(attic[0] + 34, attic[1] + 37, "key"),
-        # Doors and ways without one are named in the middle between the boxes.
+        # Doors are in the middle between the boxes, names of ways 14 from the box that they leave.
         *door(den[0] - 28, den[1] + 83, LOCKED),
-        words(den[0] - 28, (222 + 278) // 2, "up", size=14, anchor="mm"),
+        words(middles[0][0] + along, 278 - 14, "up", size=14, anchor="mm"),
         *door(den[0] - 28, den[1] + 83, LOCKED),
-        words(den[0] - 28, (222 + 278) // 2, "down", size=14, anchor="mm"),
+        words(middles[2][0] - along, 222 + 14, "down", size=14, anchor="mm"),
         *person(56, foot + 1, ANN),
         words(76, foot, "ann carries coin"),
         *person(56, foot + 24, BOB),
@@ -225,3 +226,12 @@ def test_words_that_do_not_fit_are_cut(calls: list[Call]) -> None:
     space = 270 - 2 * 14 - 30
     assert font(16).getlength(cut) <= space < font(16).getlength(f"m{cut}")
     assert cut == "m" * (len(cut) - 3) + "..."
+
+
+def test_names_of_a_way_there_and_back_do_not_overlap(calls: list[Call]) -> None:
+    env = make(scenario="three_levers")
+    env.reset(seed=0)
+    env.world.rgb()
+    places = {more[0][1]: more[0][0] for shape, *more in calls if shape == "text"}
+    for one, two in (("up", "down"), ("in", "out")):
+        assert abs(places[one][1] - places[two][1]) > font(14).size

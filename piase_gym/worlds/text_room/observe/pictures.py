@@ -209,15 +209,18 @@ def _draw_doors(
                 pen.rounded_rectangle((x - 15, y - 15, x + 15, y + 15), 5, fill=lid[1])
                 pen.text((x, y), "D", fill=ROOM, font=font(TEXT), anchor="mm")
             elif direction in ("up", "down", "in", "out"):
-                pen.text((x, y), direction, fill=INK, font=font(SMALL), anchor="mm")
+                near = _leaving(boxes[room], boxes[other], height, GAP / 4)  # not on the way back's
+                pen.text(near, direction, fill=INK, font=font(SMALL), anchor="mm")
 
 
-def _leaving(one: tuple[int, int], two: tuple[int, int], height: int) -> tuple[int, int]:
+def _leaving(
+    one: tuple[int, int], two: tuple[int, int], height: int, outside: float = GAP / 2
+) -> tuple[int, int]:
     """Return a point on the straight way from a room to another, a little outside its box."""
     dx, dy = two[0] - one[0], two[1] - one[1]
     share = min(
-        (WIDTH / 2 + GAP / 2) / abs(dx) if dx else 2.0,
-        (height / 2 + GAP / 2) / abs(dy) if dy else 2.0,
+        (WIDTH / 2 + outside) / abs(dx) if dx else 2.0,
+        (height / 2 + outside) / abs(dy) if dy else 2.0,
     )
     return round(one[0] + WIDTH / 2 + dx * share), round(one[1] + height / 2 + dy * share)
 
