@@ -29,7 +29,7 @@ def test_what_a_kernel_writes_into_lives_until_it_has_written(
         return kernels.reset_one(*arguments)
 
     monkeypatch.setattr(world, "_new_outputs", remember)
-    monkeypatch.setattr(world, "kernels", kernels._replace(reset_one=reset))
+    monkeypatch.setattr(world, "kernels_for", lambda tables: kernels._replace(reset_one=reset))
     assert world.make_level(world.new_single(world.config), 0) == 0
     assert calls == [True]
 
