@@ -49,7 +49,7 @@ from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHE
 from piase_gym.worlds.grid_world.rules.events import NO_FREE_CELL, NO_ROLE, NO_WAY, RUNNER, TAGGER
 from piase_gym.worlds.grid_world.rules.joining import hold_back
 from piase_gym.worlds.grid_world.rules.memory import forget_all
-from piase_gym.worlds.grid_world.rules.tables import FULL
+from piase_gym.worlds.grid_world.rules.tables import FULL, SEARCH
 from piase_gym.worlds.grid_world.state import NUM_STREAMS
 from piase_gym.worlds.grids.windows import cell_at, locate, paint_agent, paint_cells
 
@@ -73,9 +73,9 @@ def begin(s, w, seed):
         forget_all(s, w)
     if FULL and w.mail >= 0:
         open_channel(s.cells, w, seed)
-    for attempt in range(2 * TRIES if FULL and w.search else 1):
+    for attempt in range(2 * TRIES if SEARCH and w.search else 1):
         generate(s, w, attempt >= TRIES)
-        if FULL and s.fault == 0 and w.search and not solvable(s, w):
+        if SEARCH and s.fault == 0 and w.search and not solvable(s, w):
             s.fault = NO_WAY
         if s.fault == 0:
             break
@@ -116,7 +116,7 @@ def generate(s, w, together):
     for a in range(w.agents):
         if w.starts[a, 0] >= 0:
             enter(s, w, a, fixed_start(s, w, a))
-    if FULL and together:
+    if SEARCH and together:
         enter_together(s, w)
     else:
         enter_freely(s, w, split - 1 if split > 0 else w.width - 1)
@@ -133,12 +133,12 @@ def lay_out(s, w, difficulty):
         four_rooms(s, w)
     elif w.layout == DOOR_KEY:
         return door_wall(s, w)
-    elif FULL and w.layout == OBSTACLES:
+    elif SEARCH and w.layout == OBSTACLES:
         density = w.density if difficulty < 0.0 else np.int64(50 + 350 * difficulty)
         scatter_walls(s, w, density)
     elif FULL and w.layout == MULTI_ROOM:
         multi_room(s, w, difficulty)
-    elif FULL and w.layout == MAZE:
+    elif SEARCH and w.layout == MAZE:
         maze(s, w, difficulty)
     elif FULL and w.layout == TAG_GAME and difficulty > 0.0:
         scatter_walls(s, w, np.int64(250 * difficulty))

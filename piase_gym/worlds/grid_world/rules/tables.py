@@ -28,6 +28,8 @@ from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields
 
 FULL: bool = True
 """Whether all rules are compiled, or only those for configs whose `full` is 0; see `kernels`."""
+SEARCH: bool = True
+"""Whether levels can be searched for a solution, or only those of configs whose `search` is 0."""
 
 TABLE: Final = record(
     [
