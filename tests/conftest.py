@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,13 +23,12 @@ settings.load_profile("piase_gym")
 
 COMPILE = """
 import contextlib
+import json
 import sys
 import numpy as np
 import piase_gym
 from piase_gym.errors import MissingExtraError, UnsupportedError
-for world in sys.argv[1:]:
-    name, _, game = world.partition(":")
-    config = {"game": game} if game else {}
+for name, config in json.loads(sys.argv[1]):
     with contextlib.suppress(MissingExtraError, UnsupportedError):
         env = piase_gym.parallel_env(name, **config)
         env.reset(seed=0)
@@ -36,10 +37,17 @@ for world in sys.argv[1:]:
         batch.reset(seed=0)
         batch.step(np.zeros((2, len(batch.world.agents)), np.int64))
 """
-WORLDS = (
-    ("GridWorld", "WordCraft"),
-    ("PhysicsPlayground", "SocialDilemma", "SocialDilemma:harvest", "ObjectSearch"),
+WORLDS: Final = (
+    [("GridWorld", {"see_through_walls": False}), ("GridWorld", {}), ("WordCraft", {})],
+    [
+        ("PhysicsPlayground", {}),
+        ("SocialDilemma", {}),
+        ("SocialDilemma", {"game": "harvest"}),
+        ("ObjectSearch", {}),
+        ("GridWorld", {"layout": "maze"}),
+    ],
 )
+"""Configs that between them need all kernels, in two parts that take about as long."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -47,7 +55,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if not getattr(session.config.option, "numprocesses", None):
         return
     command = [sys.executable, "-c", COMPILE]
-    jobs = [subprocess.Popen([*command, *worlds], cwd=ROOT) for worlds in WORLDS]
+    jobs = [subprocess.Popen([*command, json.dumps(worlds)], cwd=ROOT) for worlds in WORLDS]
     codes = [job.wait() for job in jobs]
     if any(codes):
         raise pytest.UsageError(f"a world could not be compiled: {WORLDS}")
