@@ -22,8 +22,8 @@ import numpy as np
 
 ROOM = 100_000_000
 """How many bytes must be free on a disk for machine code to be kept there."""
-KEPT = 4
-"""How many versions of a kernel have their machine code kept."""
+KEPT = 12
+"""How many versions of a kernel have their machine code kept; each kind of its rules is one."""
 LIBRARIES = ("math", "numba", "numpy")
 """The libraries whose functions and types kernels may use by name."""
 

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 import piase_gym
+from piase_gym.compiled import cache
 from piase_gym.compiled.cache import stamp
 from tests.paths import ROOT
 
@@ -246,6 +247,27 @@ def test_a_damaged_file_of_the_cache_is_compiled_anew(
         path.write_bytes(path.read_bytes()[:-9] if damage is None else damage)
     assert run(compiled, MARBLES) == {"score": 5341, "hits": 0}
     assert run(compiled, MARBLES) == {"score": 5341, "hits": 1}
+
+
+def test_a_new_version_removes_the_oldest_of_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def twice(x: int) -> int:
+        return 2 * x
+
+    monkeypatch.setattr(cache, "base", lambda: tmp_path)
+    folder = cache.folder_of(twice)
+    assert folder is not None
+    versions = [folder.parent / f"version_{number}" for number in range(cache.KEPT + 2)]
+    for number, version_folder in enumerate(versions):
+        (version_folder / "deep").mkdir(parents=True)
+        os.utime(version_folder, (number, number))
+    assert cache.folder_of(twice) == folder
+    left = sorted(folder.parent.iterdir())
+    assert left == sorted(versions[-(cache.KEPT - 1) :])
+    folder.mkdir()
+    assert cache.folder_of(twice) == folder  # it is no new version any more
+    assert sorted(folder.parent.iterdir()) == sorted([*left, folder])
 
 
 def test_closures_are_refused_and_so_is_what_cannot_be_hashed() -> None:
