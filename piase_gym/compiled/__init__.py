@@ -2,7 +2,8 @@
 
 A world keeps each environment in one record (a row of a structured array) and each config in
 another, its table. Rules are Python functions of a record `s` and a table `w`. `helper`, `hot` and
-`inline` mark functions that other compiled functions call, `kernel` those that Python calls.
+`inline` mark functions that other compiled functions call, `kernel` those that Python calls;
+`with_constants` makes such functions once more, without what some configs never use.
 
 Only numba's public API is used: `njit` with its options, and `numba.extending.intrinsic` for loads
 and stores of eight bytes at any address and for arrays at an address. Under
