@@ -136,9 +136,11 @@ class SlotController(CurriculumController):
 
     def close(self) -> None:
         """Make the remaining decisions, save the progress, and stop the workers."""
-        super().close()
-        self.workers.close()
-        self.model.close()
+        try:
+            super().close()
+        finally:
+            self.workers.close()
+            self.model.close()
 
 
 def date_in_run(

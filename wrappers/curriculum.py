@@ -106,8 +106,10 @@ class _CurriculumWrapper(CurriculumProperties):
 
     def close(self, **kwargs: Any) -> None:
         """Make the decisions that are left, and close the environment."""
-        self.controller.close()
-        self.env.close(**kwargs)
+        try:
+            self.controller.close()
+        finally:
+            self.env.close(**kwargs)
 
 
 class ParallelCurriculum(_CurriculumWrapper, BaseParallelWrapper[Any, Any, Any]):

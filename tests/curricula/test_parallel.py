@@ -15,7 +15,7 @@ import pytest
 
 import piase_gym
 from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
-from piase_gym.errors import ActionError, ClosedError, ConfigError, ResetNeededError
+from piase_gym.errors import ActionError, ClosedError, ConfigError, ProgressError, ResetNeededError
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
 
@@ -52,6 +52,35 @@ def test_the_same_decisions_from_any_number_of_workers(workers: int) -> None:
     assert len(decisions) >= 4
     assert decisions == here
     assert np.array_equal(seen, sum_here)
+
+
+def test_workers_end_where_progress_cannot_be_saved(tmp_path: Path) -> None:
+    folder = tmp_path / "progress"
+    env = ParallelCurricula(
+        "GridWorld", stages(), slots=2, workers=1, progress=folder / "progress.json"
+    )
+    env.reset(seed=7)
+    folder.touch()
+    env.controller._unsaved = 1
+    children = multiprocessing.active_children()
+    assert children
+    with pytest.raises(ProgressError, match="cannot be read"):
+        env.close()
+    assert not {child.pid for child in children if child.is_alive()}
+
+
+def test_environments_are_closed_where_progress_cannot_be_saved(tmp_path: Path) -> None:
+    folder = tmp_path / "progress"
+    env = CurriculumWrapper(
+        piase_gym.parallel_env("GridWorld"), stages(), progress=folder / "progress.json"
+    )
+    env.reset(seed=7)
+    folder.touch()
+    env.controller._unsaved = 1
+    with pytest.raises(ProgressError, match="cannot be read"):
+        env.close()
+    with pytest.raises(ClosedError):
+        env.unwrapped.reset()
 
 
 @pytest.mark.parametrize("lag", [1, 4])
