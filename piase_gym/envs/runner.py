@@ -474,8 +474,10 @@ class EpisodeRunner:
         if not self._closed:
             self._closed = True
             self.live = []
-            self.events.post("close")  # while the world can still be looked at
-            self.world.close()
+            try:
+                self.events.post("close")  # while the world can still be looked at
+            finally:
+                self.world.close()
 
 
 def check_options(options: object, known: Sequence[str], stacklevel: int) -> None:

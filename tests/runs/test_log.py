@@ -274,6 +274,21 @@ def test_a_full_disk_warns_or_stops(choice: str) -> None:
     assert memory.events[-1]["event_data"]["control"] == "end"
 
 
+def test_a_world_is_released_where_its_log_cannot_be_completed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unfinished(runs.MemorySink):
+        def close(self) -> None:
+            raise OSError("the cable is out")
+
+    released: list[bool] = []
+    env = AvtLogger(grid(), sinks=[Unfinished()], on_error="stop")
+    monkeypatch.setattr(env.unwrapped.world, "close", lambda: released.append(True))
+    with pytest.raises(LogWriteError, match="the cable is out"):
+        env.close()
+    assert released
+
+
 def test_a_sink_that_fails_with_an_error_of_ours_is_left_out_like_any_other() -> None:
     class Strict(runs.LoggerInterface):
         def write(self, lines: bytes) -> None:
