@@ -34,14 +34,14 @@ def check_snapshot(
         raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
     schema, world, version, agents = header.values()
     found = tuple(snapshot.get(key) for key in ("schema", "world", "version"))
-    if found != (schema, world, version):
+    missing = [k for k in (*header, "config", "hints", "last_steps", "state") if k not in snapshot]
+    allowed = f"allowed here: {world} version {version} (schema {schema})"
+    if found != (schema, world, version) and not (missing and None in found):
         raise SnapshotError(
-            f"this snapshot is of {found[1]} version {found[2]} (schema {found[0]}); "
-            f"allowed here: {world} version {version} (schema {schema})"
+            f"this snapshot is of {found[1]} version {found[2]} (schema {found[0]}); {allowed}"
         )
-    missing = [k for k in ("agents", "config", "hints", "last_steps", "state") if k not in snapshot]
     if missing:
-        raise SnapshotError(f"this snapshot lacks {', '.join(missing)}")
+        raise SnapshotError(f"this snapshot lacks {', '.join(missing)}; {allowed}")
     if snapshot["agents"] != agents:
         raise SnapshotError(
             f"this snapshot is of the agents {snapshot['agents']!r:.200}; "

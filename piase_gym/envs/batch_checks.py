@@ -108,9 +108,11 @@ def read_snapshot(
     if not isinstance(snapshot, Mapping):
         raise SnapshotError(f"a snapshot is a mapping, not {type(snapshot).__name__}")
     for key, value in wanted.items():
-        if snapshot.get(key) != value:
+        if key not in snapshot:
+            raise SnapshotError(f"this snapshot lacks {key}, so it is not of a batch")
+        if snapshot[key] != value:
             raise SnapshotError(
-                f"this snapshot has {key}={snapshot.get(key)!r:.60}; here: {value!r:.60}"
+                f"this snapshot has {key}={snapshot[key]!r:.60}; here: {value!r:.60}"
             )
     count = wanted["num_envs"]
     try:

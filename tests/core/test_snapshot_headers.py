@@ -24,6 +24,7 @@ def test_a_snapshot_is_checked_part_by_part() -> None:
     assert (config.agents, hints, last) == (2, [None, None], [None, None])
     for change, told in (
         ({"schema": 2}, r"this snapshot is of PointProbe version \d+ \(schema 2\); allowed here"),
+        ({"schema": None}, r"this snapshot is of PointProbe version \d+ \(schema None\); allowed"),
         ({"agents": ["x"]}, r"this snapshot is of the agents \['x'\]; allowed here: agent_0, ag"),
         ({"config": []}, "a snapshot's config is a mapping, not list"),
         ({"config": {"agnts": 1}}, "this snapshot's config is damaged"),
@@ -33,9 +34,12 @@ def test_a_snapshot_is_checked_part_by_part() -> None:
     ):
         with pytest.raises(SnapshotError, match=told):
             check_snapshot({**good, **change}, header, model)
-    for key in ("agents", "config", "hints", "last_steps", "state"):
+    for key in good:
         less = {name: value for name, value in good.items() if name != key}
-        with pytest.raises(SnapshotError, match=f"this snapshot lacks {key}$"):
+        with pytest.raises(SnapshotError, match=f"this snapshot lacks {key}; allowed here: Point"):
             check_snapshot(less, header, model)
+    keys = "schema, world, version, agents, config, hints, last_steps, state"
+    with pytest.raises(SnapshotError, match=f"this snapshot lacks {keys}; allowed"):
+        check_snapshot({"pixels": []}, header, model)
     with pytest.raises(SnapshotError, match="a snapshot is a mapping, not list"):
         check_snapshot([], header, model)

@@ -96,6 +96,7 @@ def test_a_snapshot_of_a_batch_is_read() -> None:
     ("snapshot", "told"),
     [
         ([], "a snapshot is a mapping, not list"),
+        ({"world": "A", "state": {}}, "this snapshot lacks num_envs, so it is not of a batch"),
         (saved(world="B"), "this snapshot has world='B'; here: 'A'"),
         (saved(ready=[True]), "this snapshot is of another number of environments"),
         (saved(states="AAAA"), "this snapshot is of another number of environments"),
