@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from piase_gym.agents.base import Agent, require_distinct
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import partner_seed
-from piase_gym.errors import AgentError, ConfigError, suggest
+from piase_gym.errors import AgentError, suggest
 
 if TYPE_CHECKING:
     from piase_gym.scenarios.schema import AgentPart
@@ -45,8 +45,6 @@ class AgentManager:
         self.names = names
         self.agents: dict[str, Agent] = {}
         self.status = dict.fromkeys(names, AgentStatus.ACTIVE)
-        if isinstance(agents, Agent) and len(names) > 1:
-            raise ConfigError("one agent object cannot play several seats; give one for each")
         given = agents if isinstance(agents, Mapping) else {}
         usual = "random" if agents is None or isinstance(agents, Mapping) else agents
         for name in given:
