@@ -669,6 +669,50 @@ def test_an_environment_that_takes_up_its_states_has_snapshots() -> None:
     assert other.digest() == env.digest()
 
 
+def test_a_snapshot_of_a_base_env_has_the_last_observation() -> None:
+    class Climb(Tower):
+        def _look(self) -> Observation:
+            seen = super()._look()
+            return Observation(structured={**seen.structured, "view": np.full(3, self.floor)})
+
+        def get_state(self) -> Any:
+            return self.floor
+
+        def set_state(self, state: Any) -> None:
+            self.floor = state
+
+    env, other = (piase_gym.as_parallel(Climb({"floors": 6})) for _ in range(2))
+    env.reset(seed=0)
+    env.step({"agent_0": 0})
+    shown = plain(env.step({"agent_0": 0})[0])
+    kept = json.loads(json.dumps(env.snapshot()))
+    later = plain(env.step({"agent_0": 0}))
+    for restored in (env, other):
+        restored.restore(kept)
+        assert plain(restored.observe_all()[0]) == shown
+        assert restored.observe_all()[1]["agent_0"]["action_mask"].tolist() == [1, 1]
+        assert plain(restored.step({"agent_0": 0})) == later
+
+
+def test_an_environment_without_a_reset_is_closed_before_the_next_is_made() -> None:
+    alive: list[Street] = []
+
+    class Lane(Street):
+        def __init__(self) -> None:
+            super().__init__()
+            alive.append(self)
+
+        def close(self) -> None:
+            alive.remove(self)
+
+    env = piase_gym.as_parallel(Lane())
+    for seed in range(3):
+        env.reset(seed=seed)
+        assert len(alive) == 1
+    env.close()
+    assert not alive
+
+
 def test_draws_of_the_environment_follow_the_seed_and_leave_the_callers_alone() -> None:
     env = piase_gym.as_parallel(Dice())
     random.seed(1)

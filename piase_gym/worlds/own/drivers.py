@@ -323,6 +323,7 @@ class PerceptionDriver(Driver):
         if self.has("reset"):
             self._reset(self.env.reset, seed)
         elif self._used:
+            self.close()
             args, kwargs = self.env.made_with
             self.env = type(self.env)(*args, **kwargs)
         self._used = True
@@ -391,6 +392,17 @@ class BaseEnvDriver(Driver):
     def begin(self, seed: int) -> None:
         """Start an episode."""
         self._last, self._reported = self._reset(self.env.reset, seed), None
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the same with the last observation, which the state need not contain."""
+        with self._guarded():
+            last = {"last": jsonable(fields_of(self._last)), "reported": jsonable(self._reported)}
+        return {**super().snapshot(), **last}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> Turn:
+        """Restore what `snapshot` returned."""
+        self._last, self._reported = snapshot["last"], snapshot["reported"]
+        return super().restore(snapshot)
 
     def act(self, agent: str, command: Command) -> Answer:
         """Carry out the action of the agent."""
