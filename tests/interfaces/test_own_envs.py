@@ -694,6 +694,29 @@ def test_a_snapshot_of_a_base_env_has_the_last_observation() -> None:
         assert plain(restored.step({"agent_0": 0})) == later
 
 
+def test_a_snapshot_has_the_messages_that_were_just_read() -> None:
+    class Lane(Street):
+        def get_state(self) -> Any:
+            return {"at": self.at, "boxes": self.boxes}
+
+        def set_state(self, state: Any) -> None:
+            self.at, self.boxes = dict(state["at"]), dict(state["boxes"])
+
+    env, other = (piase_gym.as_parallel(Lane(), agents=2, actions="text") for _ in range(2))
+    env.reset(seed=0)
+    shown = env.step({"agent_0": "tell all mind the step", "agent_1": "forward"})[0]
+    assert "mind the step" in shown["agent_1"]["text"]
+    snapshot = env.snapshot()
+    kept = json.loads(json.dumps(snapshot))
+    later = plain(env.step(dict.fromkeys(env.agents, "backward")))
+    assert json.loads(json.dumps(snapshot)) == kept
+    assert "mind the step" not in str(later)
+    for restored in (env, other):
+        restored.restore(kept)
+        assert plain(restored.observe_all()[0]) == plain(shown)
+        assert plain(restored.step(dict.fromkeys(restored.agents, "backward"))) == later
+
+
 def test_an_environment_without_a_reset_is_closed_before_the_next_is_made() -> None:
     alive: list[Street] = []
 

@@ -305,7 +305,14 @@ class AbstractDriver(Driver):
 class PerceptionDriver(Driver):
     """Asks a `PerceptionInterface` of the explorer document."""
 
-    _used = False
+    def __init__(self, env: Any, agents: Sequence[str]) -> None:
+        """Take the environment."""
+        super().__init__(env, agents)
+        self._used = False
+        self._letters: dict[str, Any] = {}
+        """What each agent has been told since the last step; it can be asked for only once."""
+        self._restored: dict[str, Any] = {}
+        """The same, of a snapshot that is being restored."""
 
     @property
     def has_state(self) -> bool:  # type: ignore[override]
@@ -348,16 +355,33 @@ class PerceptionDriver(Driver):
         caption = state.get("visible_caption") or (
             f"position {state.get('position')}: {', '.join(names) or 'nothing'}"
         )
-        letters = self.env.poll_messages(agent) if self._polls else []
+        if agent in self._restored:
+            letters = self._restored.pop(agent)
+        else:
+            letters = self.env.poll_messages(agent) if self._polls else []
         data = {**state, "visible_objects": list(names)}
         data.pop("last_action_result", None)
+        read = read_letters(letters, agent)
+        self._letters[agent] = jsonable([fields_of(letter) for letter in letters])
         return Shown(
             str(caption),
             data,
-            read_letters(letters, agent),
+            read,
             terminated=bool(state.get("done", False)) or bool(state.get("terminated", False)),
             truncated=bool(state.get("truncated", False)),
         )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the same with what agents have just been told."""
+        return {**super().snapshot(), "letters": dict(self._letters)}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> Turn:
+        """Restore what `snapshot` returned."""
+        self._restored = dict(snapshot["letters"])
+        try:
+            return super().restore(snapshot)
+        finally:
+            self._restored = {}
 
     @property
     def _polls(self) -> bool:
