@@ -45,6 +45,7 @@ from piase_gym.errors import (
     PiaseError,
     RunError,
     ScenarioError,
+    SnapshotError,
     UnfinishedError,
     UnknownFieldError,
     UnsupportedError,
@@ -715,6 +716,54 @@ def test_a_snapshot_has_the_messages_that_were_just_read() -> None:
         restored.restore(kept)
         assert plain(restored.observe_all()[0]) == plain(shown)
         assert plain(restored.step(dict.fromkeys(restored.agents, "backward"))) == later
+
+
+def test_a_restored_environment_is_not_told_its_hint_again() -> None:
+    class Told(Lamps):
+        count = 0
+
+        def provide_indirect_hint(self, agent_id: str, hint: Any) -> None:
+            self.count += 1
+
+        def get_state(self) -> Any:
+            return {**super().get_state(), "count": self.count}
+
+        def set_state(self, state: Any) -> None:
+            super().set_state(state)
+            self.count = state["count"]
+
+    env = piase_gym.as_parallel(Told())
+    env.reset(seed=0)
+    env.give_hint("agent_0", "look right")
+    kept, digest = json.loads(json.dumps(env.snapshot())), env.digest()
+    env.give_hint("agent_0", "look left")
+    env.restore(kept)
+    assert env.digest() == digest
+    assert env.facts("agent_0").hint == "look right"
+    env.give_hint("agent_0", "look left")
+    assert env.digest() != digest
+    assert env.world.get_state()["driver"]["env"]["count"] == 2
+
+
+@pytest.mark.parametrize("part", ["last", "dice", "env"])
+def test_a_damaged_state_changes_nothing(part: str) -> None:
+    class Climb(Tower):
+        def get_state(self) -> Any:
+            return {"floor": self.floor}
+
+        def set_state(self, state: Any) -> None:
+            self.floor = state["floor"]
+
+    env = piase_gym.as_parallel(Climb({"floors": 6}))
+    env.reset(seed=0)
+    damaged = json.loads(json.dumps(env.snapshot()))
+    env.step({"agent_0": 0})
+    shown, kept = plain(env.observe_all()[0]), env.snapshot()
+    del damaged["state"]["driver"][part]
+    with pytest.raises(SnapshotError):
+        env.restore(damaged)
+    assert env.snapshot() == kept
+    assert plain(env.observe_all()[0]) == shown
 
 
 def test_an_environment_without_a_reset_is_closed_before_the_next_is_made() -> None:

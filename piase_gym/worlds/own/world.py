@@ -30,6 +30,7 @@ from piase_gym.core.jsonable import jsonable
 from piase_gym.core.manual import Manual
 from piase_gym.core.objects import Objects
 from piase_gym.core.script.observables import Observable, named, row_of
+from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.surroundings import Surroundings, Thing
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, OwnEnvironmentError, SnapshotError, UnsupportedError
@@ -83,6 +84,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     text_length = 2 * MOST_TEXT
     tells_last_step = False  # its words are those of its author
     _driver: Any = None
+    _restoring = False
 
     def __init__(self, config: OwnConfig, env: Any = None) -> None:
         """Make the environment and learn its actions and observation."""
@@ -411,6 +413,8 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
     def give_hint(self, agent: int, hint: str | None) -> None:
         """Show a hint; an environment with `provide_indirect_hint` is told too."""
         super().give_hint(agent, hint)
+        if self._restoring:
+            return  # the environment was told before the snapshot was made
         if hint is not None and self._driver.has("provide_indirect_hint"):
             try:
                 self._driver.call("provide_indirect_hint", self.agents[agent], self.hints[agent])
@@ -549,13 +553,23 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         try:
             before = None if self._turn is None else self._driver.snapshot()
             self._take(self._driver.restore(state["driver"]))
-        except FaultyError as error:
+        except (FaultyError, *DAMAGE) as error:
             if before is not None:
                 self._driver.restore(before)
-            raise SnapshotError(f"{self.name}: {error.fault.message}") from None
+            if isinstance(error, FaultyError):
+                raise SnapshotError(f"{self.name}: {error.fault.message}") from None
+            raise
         self.steps, self._status, self.order = steps, status, order
         self._said = [None if word is None else Result(word) for word in said]
         self._fault, self._told = None, {}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore a snapshot; see `World.restore`."""
+        self._restoring = True
+        try:
+            super().restore(snapshot)
+        finally:
+            self._restoring = False
 
     def state(self) -> NDArray[Any]:
         """Return the vectors of all agents."""
