@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,18 +109,19 @@ class Layout:
     @property
     def length(self) -> int:
         """How many numbers there are."""
-        return sum(int(np.prod(shape)) for shape in self.shapes.values())
+        return sum(map(math.prod, self.shapes.values()))
 
     def check(self, data: Mapping[str, Any]) -> None:
         """Raise if a later observation does not fit the first.
 
         What it lacks counts as zeros; what it has in addition is not in the vector.
         """
+        numbers = dict(_numbers(data))
         for way, shape in self.shapes.items():
             value = at(data, way)
             if value is None:
                 continue
-            found = next((np.shape(v) for w, v in _numbers(data) if w == way), None)
+            found = np.shape(numbers[way]) if way in numbers else None
             empty = isinstance(value, list | tuple) and not len(value)
             if found is None and not empty:
                 raise FaultyError(
@@ -136,17 +138,19 @@ class Layout:
 
     def vector(self, facts: OwnFacts) -> NDArray[np.float32]:
         """Return the numbers, then counts of hashed words of the text and of the hint."""
-        parts: list[Any] = []
+        numbers, start = np.zeros(self.length), 0
         for way, shape in self.shapes.items():
-            row = np.zeros(int(np.prod(shape)))
-            value = at(facts.data, way)
-            if value is not None:
-                given = np.asarray(value, np.float64).ravel()[: row.size]
-                row[: given.size] = given
-            parts.append(row)
-        parts += [hash_text(facts.text, TEXT_CODE), hash_text(facts.hint)]
+            value, size = at(facts.data, way), math.prod(shape)
+            if isinstance(value, int | float):
+                numbers[start] = value
+            elif value is not None:
+                given = np.asarray(value, np.float64).ravel()[:size]
+                numbers[start : start + given.size] = given
+            start += size
+        words = hash_text(facts.text, TEXT_CODE), hash_text(facts.hint)
         largest = float(np.finfo(np.float32).max)
-        numbers = np.nan_to_num(np.concatenate(parts), posinf=largest, neginf=-largest)
+        numbers = np.concatenate([numbers, *words])
+        numbers = np.nan_to_num(numbers, posinf=largest, neginf=-largest)
         vector: NDArray[np.float32] = np.clip(numbers, -largest, largest).astype(np.float32)
         return vector
 
