@@ -70,7 +70,7 @@ class CurriculumController:
         manager: Curricula and progress.
         metrics: Metrics.
         setup: The module that makes configs.
-        modifier: Changes the environment by its dials and elements.
+        modifier: Changes the environment by its difficulty parameters and elements.
         decisions: The decisions of this run.
         counts: For each agent, how many of its episodes have ended in this run.
         participants: For each slot, who takes part in its episode.
@@ -656,10 +656,10 @@ class EnvironmentModifierInterface:
         self._controller = controller
 
     def adjust_difficulty(self, params: Mapping[str, Any]) -> Fields:
-        """Turn dials of the world, such as ``{"hazards": 3}`` or ``{"by": -0.1}``.
+        """Turn difficulty parameters of the world, such as ``{"hazards": 3}`` or ``{"by": -0.1}``.
 
         Raises:
-            ConfigError: If there is no such dial, or the value is not allowed.
+            ConfigError: If there is no such difficulty parameter, or the value is not allowed.
             EnvelopeError: If the world does not fit its envelope then.
         """
         return self._override(lambda world, config: world.adjusted(config, params))
@@ -706,5 +706,5 @@ class CurriculumProperties:
 
     @property
     def modifier(self) -> EnvironmentModifierInterface:
-        """Changes the environment by the dials and elements of its world."""
+        """Changes the environment by the difficulty parameters and elements of its world."""
         return self.controller.modifier

@@ -175,7 +175,9 @@ def adjust(
             value = _turned_value(parameter, config, value)
         elif parameter is None:
             known = [*ready, BY] if ready else []
-            raise ConfigError(f"{world}: there is no dial {name!r} here; {suggest(name, known)}")
+            raise ConfigError(
+                f"{world}: there is no difficulty parameter {name!r} here; {suggest(name, known)}"
+            )
         changed |= parameter.turn(config, parameter.check(world, value))
     return changed
 

@@ -16,7 +16,7 @@ probes.register()
 
 
 class Level(BaseModel):
-    """A config with two dials."""
+    """A config with two difficulty parameters."""
 
     world: str = "Level"
     enemies: int = Field(2, ge=0, le=10, description="How many.")
@@ -61,7 +61,10 @@ def test_dials_are_turned_by_a_share_of_their_range() -> None:
         ({"speed": "1"}, "Level: speed is a number from 0 to 1, not '1'"),
         ({"by": 1.5}, "Level: by is a number from -1 to 1, not 1.5"),
         ({"by": True}, "Level: by is a number from -1 to 1, not True"),
-        ({"enemy": 1}, "Level: there is no dial 'enemy' here; did you mean 'enemies'"),
+        (
+            {"enemy": 1},
+            "Level: there is no difficulty parameter 'enemy' here; did you mean 'enemies'",
+        ),
         ({}, "Level: difficulty is adjusted by a mapping, not {}"),
         ([1], "Level: difficulty is adjusted by a mapping, not [1]"),
     ],
@@ -114,16 +117,16 @@ def test_a_range_that_does_not_begin_at_zero_is_as_wide_as_it_is() -> None:
 
 
 def test_the_ends_of_a_range_belong_to_it() -> None:
-    dials = [ENEMIES, EASE]
+    parameters = [ENEMIES, EASE]
     for value in (0, 10):
-        assert difficulty.adjust(dials, Level(), {"enemies": value}) == {"enemies": value}
-    assert difficulty.adjust(dials, Level(), {"by": 1}) == {"enemies": 10}
-    assert difficulty.adjust(dials, Level(), {"by": -1}) == {"enemies": 0}
+        assert difficulty.adjust(parameters, Level(), {"enemies": value}) == {"enemies": value}
+    assert difficulty.adjust(parameters, Level(), {"by": 1}) == {"enemies": 10}
+    assert difficulty.adjust(parameters, Level(), {"by": -1}) == {"enemies": 0}
 
 
 def test_what_is_no_dial_here_is_not_turned() -> None:
     nowhere = difficulty.number_parameter(Level, "enemies", where=lambda config: False)
     assert difficulty.adjust([nowhere, EASE], Level(), {"by": 0.25}) == {"speed": 0.25}
     for params in ({"by": 0.5}, {"enemies": 3}):
-        with pytest.raises(ConfigError, match="Level: there is no dial"):
+        with pytest.raises(ConfigError, match="Level: there is no difficulty parameter"):
             difficulty.adjust([nowhere], Level(), params)

@@ -65,7 +65,7 @@ DIALS_OF = [
     ("SocialDilemma", {"game": "harvest"}),
     ("SocialDilemma", {"game": "cleanup"}),
 ]
-"""Configs in which every dial is there at least once."""
+"""Configs in which every difficulty parameter is there at least once."""
 
 
 def test_every_dial_is_there_somewhere() -> None:
@@ -82,7 +82,7 @@ def test_every_dial_turns_over_its_whole_range(world: str, fields: dict[str, Any
     config = make_config(world_spec(world), fields)
     for parameter in kind.difficulty_parameters:
         if parameter.read(config) is None:
-            with pytest.raises(ConfigError, match="there is no dial"):
+            with pytest.raises(ConfigError, match="there is no difficulty parameter"):
                 adjust(kind.difficulty_parameters, config, {parameter.name: parameter.low})
             continue
         for value in (parameter.low, parameter.high):
@@ -213,7 +213,7 @@ def test_temptation_makes_a_hunt_a_dilemma() -> None:
     assert changed.payoffs == ((4.0, 0.0), (4.5, 1.0))
     assert nash_equilibria(changed) == [(0.0, 0.0)]
     uneven = make_config(world_spec("SocialDilemma"), {"game": "battle_of_the_sexes"})
-    with pytest.raises(ConfigError, match="no dial 'temptation'"):
+    with pytest.raises(ConfigError, match="no difficulty parameter 'temptation'"):
         adjust(dilemma.difficulty_parameters, uneven, {"temptation": 1.0})
 
 
@@ -230,7 +230,7 @@ def test_chances_of_regrowth_stay_in_proportion() -> None:
 def test_dials_that_do_not_apply_are_not_there() -> None:
     text = world_class("TextRoom")
     story = config_of("TextRoom", scenario="lost_key")
-    with pytest.raises(ConfigError, match="no dial 'depth'"):
+    with pytest.raises(ConfigError, match="no difficulty parameter 'depth'"):
         adjust(text.difficulty_parameters, story, {"depth": 3})
     with pytest.raises(ConfigError, match="written story"):
         introduce(text.elements, story, {"type": "distractor"})

@@ -24,7 +24,7 @@ def test_the_tables_are_whole(world: str) -> None:
     kind = load(spec.world, spec)
     (row,) = re.findall(rf"^\| {world} \| (.*) \| (.*) \|$", TEXT, re.M)
     difficulty_parameters, elements = (re.findall(r"`(\w+)`", cell) for cell in row)
-    assert difficulty_parameters == [dial.name for dial in kind.difficulty_parameters]
+    assert difficulty_parameters == [one.name for one in kind.difficulty_parameters]
     assert elements == [element.name for element in kind.elements]
 
 

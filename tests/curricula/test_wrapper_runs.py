@@ -332,7 +332,7 @@ def test_modifications_hold_from_the_next_reset_for_the_rest_of_the_step(tmp_pat
     assert seen[:2] == [(((1, 0),), 7)] * 2
     assert seen[2:] == [(((2, 2), (2, 3)), 30)] * 2
     assert runs.replay(path).ok
-    with pytest.raises(ConfigError, match="no dial"):
+    with pytest.raises(ConfigError, match="no difficulty parameter"):
         make().modifier.adjust_difficulty({"gravity": 1})
 
 
