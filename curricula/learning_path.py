@@ -88,7 +88,7 @@ class LearningPath:
         counted: What `at` counts, in words.
         names: Order -> name of the steps that are known.
         moves: The decisions, in order.
-        stretches: What was played, if that is known; all that there is where steps are drawn.
+        episode_counts: What was played, if that is known; all that there is where steps are drawn.
         outcome: ``running``, ``finished`` or ``failed``.
         drawn: Order -> episodes, where steps were drawn episode by episode.
         under_way: The attempt that is under way, if there is one.
@@ -101,7 +101,7 @@ class LearningPath:
     counted: str
     names: dict[int, str] = field(default_factory=dict)
     moves: list[DecisionAt] = field(default_factory=list)
-    stretches: list[EpisodeCountsAt] = field(default_factory=list)
+    episode_counts: list[EpisodeCountsAt] = field(default_factory=list)
     outcome: str = "running"
     drawn: dict[int, int] = field(default_factory=dict)
     director: str | None = None
@@ -111,7 +111,7 @@ class LearningPath:
     @property
     def end(self) -> int:
         """Environment steps until the last record."""
-        return max([*(m.at for m in self.moves), *(s.at for s in self.stretches)], default=0)
+        return max([*(m.at for m in self.moves), *(s.at for s in self.episode_counts)], default=0)
 
     @property
     def judged_by(self) -> str:
@@ -217,7 +217,7 @@ def _of_folder(folder: Path) -> list[LearningPath]:
         for at, entry in mine:
             played = {int(order): n for order, (n, _) in entry["episodes"].items()}
             won = {int(order): n for order, (_, n) in entry["episodes"].items()}
-            path.stretches.append(EpisodeCountsAt(at, played, won))
+            path.episode_counts.append(EpisodeCountsAt(at, played, won))
             path.names |= {int(order): name for order, name in entry.get("names", {}).items()}
             path.director = entry.get("director", path.director)
             path.uncounted += entry.get("uncounted", 0)
@@ -289,7 +289,7 @@ def _count_episodes(path: LearningPath, known: AgentHistory, slots: int, drawn: 
             continue
         order = known.attempts[row.attempt - 1].order or 0
         won = {order: int(row.result == "won")}
-        path.stretches.append(EpisodeCountsAt(row.end * slots, {order: 1}, won))
+        path.episode_counts.append(EpisodeCountsAt(row.end * slots, {order: 1}, won))
         if drawn:
             path.drawn[order] = path.drawn.get(order, 0) + 1
     if drawn:
@@ -394,7 +394,7 @@ def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str
         orders: Steps to list even if they were never reached.
     """
     seen = {move.decision.step for move in path.moves} | set(path.drawn)
-    seen |= {order for stretch in path.stretches for order in stretch.played}
+    seen |= {order for counts in path.episode_counts for order in counts.played}
     rows: list[tuple[str, ...]] = []
     for order in sorted(seen | set(orders)):
         mine = [move.decision for move in path.moves if move.decision.step == order]
@@ -441,10 +441,10 @@ def _last_success(path: LearningPath, order: int, mine: list[Decision]) -> str:
     if metric != SUCCESS:
         return ""
     played = won = 0
-    for stretch in reversed(path.stretches):
-        if played < 100 and stretch.won:
-            played += stretch.played.get(order, 0)
-            won += stretch.won.get(order, 0)
+    for counts in reversed(path.episode_counts):
+        if played < 100 and counts.won:
+            played += counts.played.get(order, 0)
+            won += counts.won.get(order, 0)
     return f"{won / played:.0%}" if played else ""
 
 

@@ -135,7 +135,7 @@ def simulate(
         learner.improve()
         played = env.controller.counts[agent].since(before)
         won = {order: played.won[order] for order in played.counted}
-        path.stretches.append(EpisodeCountsAt(steps, played.counted, won))
+        path.episode_counts.append(EpisodeCountsAt(steps, played.counted, won))
         for decision in env.decisions[len(path.moves) :]:
             path.add(steps, decision)
     path.outcome = env.progress[agent].outcome

@@ -223,13 +223,13 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         rewards = result.rewards_obtained or {}
         return self._observe(), rewards["reward"], record.ended, info
 
-    def _ask_again(self, misread: InvalidAction) -> Step:
+    def _ask_again(self, invalid: InvalidAction) -> Step:
         """Let an action be corrected; the world does not advance."""
         self._failed += 1
         info = {
-            "outcome": misread.outcome.value,
-            "status": misread.outcome.status,
-            "error": misread.message or OUTCOME_SENTENCES[misread.outcome],
+            "outcome": invalid.outcome.value,
+            "status": invalid.outcome.status,
+            "error": invalid.message or OUTCOME_SENTENCES[invalid.outcome],
             "attempts_left": self.num_attempts - self._failed,
         }
         return self.current_observation, 0.0, False, info

@@ -29,7 +29,7 @@ class BatchRecorder(Recorder):
         env: The batch.
         out: Where the lines go.
         options: How to log.
-        face: The kind of environment, for the manifest.
+        env_kind: The kind of environment, for the manifest.
         manifest: The manifest, if it is not made from the batch.
     """
 
@@ -38,17 +38,17 @@ class BatchRecorder(Recorder):
         env: BatchEnv,
         out: Out,
         options: Options,
-        face: str,
+        env_kind: str,
         manifest: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the manifest and start to listen."""
         version = SCHEMA_VERSION if manifest is None else manifest["schema_version"]
         super().__init__(env.world, out, options, version)
-        self.env, self.face = env, face
+        self.env, self.env_kind = env, env_kind
         self._records: list[EpisodeRecord | None] = [None] * env.num_envs
         self._configs = [0] * env.num_envs
         env.note_steps()
-        self.start(make_manifest(env, face, options) if manifest is None else manifest)
+        self.start(make_manifest(env, env_kind, options) if manifest is None else manifest)
         if env.ready.any():
             self._restored()
         self._leave.append(env.events.subscribe(self._hear, KINDS))
@@ -77,7 +77,7 @@ class BatchRecorder(Recorder):
         elif event.kind == "rebuild":
             self.take_world(self.env.world)
             self.env.note_steps()
-            manifest = data.get("manifest") or make_manifest(self.env, self.face, self.options)
+            manifest = data.get("manifest") or make_manifest(self.env, self.env_kind, self.options)
             self.start({**manifest, "control": REBUILD})
         elif event.kind == "close":
             self.finish("closed")

@@ -161,20 +161,20 @@ class ColumnRecorder:
         env: The batch.
         sinks: Where the bytes go.
         options: How to log; its levels are those of the lines that the file expands to.
-        face: The kind of environment, for the manifest.
+        env_kind: The kind of environment, for the manifest.
 
     Attributes:
         step: Steps of the run so far.
         closed: Whether the run is complete.
     """
 
-    def __init__(self, env: BatchEnv, sinks: Sinks, options: Options, face: str) -> None:
+    def __init__(self, env: BatchEnv, sinks: Sinks, options: Options, env_kind: str) -> None:
         """Write the header and start to listen."""
         options.check()
         Levels(options.level, options.levels, env.world.name)
         if env.world.num_actions > MOST_ACTIONS:
             raise UnsupportedError(f"{env.world.name} has too many actions for columns")
-        self.env, self.options, self.face = env, options, face
+        self.env, self.options, self.env_kind = env, options, env_kind
         self.step, self.closed, self._due = 0, False, options.digest_every
         self._configs = len(env.configs)
         began = options.clock()
@@ -197,7 +197,7 @@ class ColumnRecorder:
 
     def _world(self) -> dict[str, Any]:
         """Return what it takes to make the batch again, without partners."""
-        manifest = make_manifest(self.env, self.face, self.options)
+        manifest = make_manifest(self.env, self.env_kind, self.options)
         return {"manifest": manifest, "configs": [plain(c) for c in self.env.configs]}
 
     def _width(self) -> int:

@@ -60,12 +60,12 @@ def policy_of(agent: Agent | None) -> str:
     return agent.policy_id() or policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
 
 
-def make_manifest(env: EpisodeRunner | BatchEnv, face: str, options: Options) -> dict[str, Any]:
+def make_manifest(env: EpisodeRunner | BatchEnv, env_kind: str, options: Options) -> dict[str, Any]:
     """Return the `event_data` of the first line.
 
     Args:
         env: What is logged: the runner of a single environment, or a batch.
-        face: ``parallel``, ``gymnasium``, ``batch``, or another name.
+        env_kind: ``parallel``, ``gymnasium``, ``batch``, or another name.
         options: How the run is logged.
     """
     world, origin = env.world, env.events.origin
@@ -79,7 +79,7 @@ def make_manifest(env: EpisodeRunner | BatchEnv, face: str, options: Options) ->
         "config_hash": digest_json(config),
         "scenario": origin.get("scenario"),
         "curricula": origin.get("curricula", {}),
-        "face": face,
+        "face": env_kind,
         "num_envs": getattr(env, "num_envs", 1),
         "agents": list(world.agents),
         "policies": {name: policy_of(env.partners.get(i)) for i, name in enumerate(world.agents)},

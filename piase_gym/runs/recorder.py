@@ -265,20 +265,20 @@ class EnvRecorder(Recorder):
         runner: The environment's episode runner.
         out: Where the lines go.
         options: How to log.
-        face: The kind of environment, for the manifest.
+        env_kind: The kind of environment, for the manifest.
 
     Attributes:
         record: The present episode.
     """
 
-    def __init__(self, runner: EpisodeRunner, out: Out, options: Options, face: str) -> None:
+    def __init__(self, runner: EpisodeRunner, out: Out, options: Options, env_kind: str) -> None:
         """Write the manifest and start to listen."""
         super().__init__(runner.world, out, options)
-        self.runner, self.face = runner, face
+        self.runner, self.env_kind = runner, env_kind
         self.record: EpisodeRecord | None = None
         self._letters: list[dict[str, Any]] = []
         self._hashes = self.levels.steps and self.out.final
-        self.start(make_manifest(runner, face, options))
+        self.start(make_manifest(runner, env_kind, options))
         self._take_over()
         events = runner.events
         self._leave.append(events.subscribe(self._hear, KINDS))
@@ -373,7 +373,7 @@ class EnvRecorder(Recorder):
     def _on_rebuild(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment was given larger spaces before its first reset."""
         self.take_world(self.runner.world)
-        manifest = make_manifest(self.runner, self.face, self.options)
+        manifest = make_manifest(self.runner, self.env_kind, self.options)
         self.start({**manifest, "control": REBUILD})
 
     def _on_state(self, agent: str | None, data: Mapping[str, Any]) -> None:

@@ -99,7 +99,7 @@ def record(
         raise ConfigError(f"a sink is a LoggerInterface, not {type(wrong[0]).__name__}")
     if path is None and not places:
         raise ConfigError("a log needs a place to go: give a path, or sinks")
-    logged, face = _logged(env)
+    logged, env_kind = _logged(env)
     logged.require_open()
     if isinstance(levels, Mapping):
         _check_names(levels, logged.world.agents)
@@ -115,7 +115,7 @@ def record(
     try:
         out = Sinks(places, on_error)
         if columns:
-            return ColumnRecorder(logged, out, options, face)
+            return ColumnRecorder(logged, out, options, env_kind)
         writer = Writer(out)
         recorder = follow(env, writer, options)
         writer_thread.take(writer)
@@ -148,10 +148,10 @@ def follow(env: Any, out: Out, options: Options) -> Recorder:
     Raises:
         ConfigError: If the environment is not one of ours.
     """
-    logged, face = _logged(env)
+    logged, env_kind = _logged(env)
     if _is_batch(logged):
-        return BatchRecorder(logged, out, options, face)
-    return EnvRecorder(logged, out, options, face)
+        return BatchRecorder(logged, out, options, env_kind)
+    return EnvRecorder(logged, out, options, env_kind)
 
 
 def _logged(env: Any) -> tuple[Any, str]:

@@ -13,7 +13,7 @@ from piase_gym.errors import ConfigError, StorageError
 
 BLUE, RED, GREEN = COLOURS[:3]
 BINS = 60
-"""The largest number of stretches into which sampled steps are gathered."""
+"""The largest number of bins into which sampled steps are gathered."""
 LEGEND = (
     ("attempt", "o", BLUE, "white"),
     ("hint", "^", COLOURS[4], COLOURS[4]),
@@ -41,7 +41,7 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
         raise ConfigError(f"a plot is a .png, .svg or .pdf file, not {place.name!r}")
     if place.exists() and not place.is_file():
         raise ConfigError(f"{str(place)!r} is no file; give another name")
-    drawable = [j for j in paths if j.moves or any(s.played for s in j.stretches)]
+    drawable = [j for j in paths if j.moves or any(s.played for s in j.episode_counts)]
     if not drawable:
         raise ConfigError("there is nothing to draw yet: no attempt is over")
     heights = [h for j in drawable for h in (0.9 + 0.42 * len(orders_of(j)), 1.5)]
@@ -60,7 +60,7 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
 def orders_of(learning_path: LearningPath) -> list[int]:
     """Return the orders of all steps that are known."""
     seen = {move.decision.step for move in learning_path.moves} | set(learning_path.names)
-    return sorted(seen | {order for s in learning_path.stretches for order in s.played})
+    return sorted(seen | {order for s in learning_path.episode_counts for order in s.played})
 
 
 def draw(learning_path: LearningPath, upper: Any, lower: Any) -> None:
@@ -133,18 +133,18 @@ def type_of(decision: Any) -> str:
 
 
 def gathered(learning_path: LearningPath) -> tuple[list[int], list[dict[int, tuple[int, int]]]]:
-    """Return the edges of stretches, at most `BINS`, and for each: order -> (played, won)."""
-    looks = sorted({stretch.at for stretch in learning_path.stretches})
+    """Return the edges of bins, at most `BINS`, and for each: order -> (played, won)."""
+    looks = sorted({counts.at for counts in learning_path.episode_counts})
     together = -(-len(looks) // BINS)
     edges = [0, *looks[together - 1 :: together]] if looks else [0]
     if looks and edges[-1] < looks[-1]:
         edges.append(looks[-1])
     found: list[dict[int, tuple[int, int]]] = [{} for _ in edges[1:]]
-    for stretch in learning_path.stretches:
-        place = found[max(0, bisect_left(edges, stretch.at) - 1)]
-        for order, count in stretch.played.items():
+    for counts in learning_path.episode_counts:
+        place = found[max(0, bisect_left(edges, counts.at) - 1)]
+        for order, count in counts.played.items():
             played, won = place.get(order, (0, 0))
-            place[order] = (played + count, won + stretch.won.get(order, 0))
+            place[order] = (played + count, won + counts.won.get(order, 0))
     return edges, found
 
 
@@ -181,7 +181,7 @@ def draw_success(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -
             ((edges[n] + edges[n + 1]) / 2, won / played)
             for n, place in enumerate(found)
             for played, won in [place.get(order, (0, 0))]
-            if played and any(s.won for s in learning_path.stretches)
+            if played and any(s.won for s in learning_path.episode_counts)
         ]
         if curve:
             xs, ys = zip(*curve, strict=True)

@@ -143,14 +143,14 @@ def test_log_and_progress_tell_the_same_path(tmp_path: Path) -> None:
     assert kept.end == sum(d.env_steps for d in env.decisions)
     assert logged.end >= kept.end
     assert logged.moves[0].at == 2 * 20
-    assert {m.at for m in logged.moves} <= {stretch.at for stretch in logged.stretches}
+    assert {m.at for m in logged.moves} <= {counts.at for counts in logged.episode_counts}
 
 
 def test_success_is_that_of_the_last_episodes() -> None:
     """Where no decision has a rate, the last rows count, until they have 100 episodes."""
     rows = [({1: 90}, {1: 0}), ({1: 60, 2: 9}, {1: 30, 2: 9}), ({1: 50}, {1: 50})]
     learning_path = LearningPath("agent_0", "c", "steps")
-    learning_path.stretches = [EpisodeCountsAt(n, *row) for n, row in enumerate(rows)]
+    learning_path.episode_counts = [EpisodeCountsAt(n, *row) for n, row in enumerate(rows)]
     assert [row[6] for row in table_rows(learning_path)] == ["73%", "100%"]
 
 
@@ -225,7 +225,7 @@ def test_the_rows_of_a_run_say_when_and_what_is_open(tmp_path: Path) -> None:
     store = ProgressStore(tmp_path / "progress.json")
     store.save({"agent_0": progress})
     (learning_path,) = read_paths(tmp_path)
-    assert (learning_path.under_way, learning_path.stretches) == (OpenAttempt(2, 2), [])
+    assert (learning_path.under_way, learning_path.episode_counts) == (OpenAttempt(2, 2), [])
     made = [Decision("agent_0", "c", 1, "Walk", n, "PROCEED", None, "") for n in (1, 2, 3)]
     progress.decisions += made
     store.save({"agent_0": progress})
@@ -243,7 +243,7 @@ def test_the_rows_of_a_run_say_when_and_what_is_open(tmp_path: Path) -> None:
         (learning_path,) = read_paths(place)
         assert learning_path.under_way == OpenAttempt(**told)
         assert [move.at for move in learning_path.moves] == [4, 9, 30]  # one is not in the rows yet
-        assert learning_path.stretches == [
+        assert learning_path.episode_counts == [
             EpisodeCountsAt(steps, {1: steps, 2: 3}, {1: 1, 2: 0}) for steps in (10, 20, 30)
         ]
         assert (learning_path.names, learning_path.uncounted) == ({1: "Walk", 2: "Run"}, 7)
@@ -443,10 +443,10 @@ def test_decisions_log_path_table_and_progress_have_one_count(
         if source == "run/progress.json":
             continue
         totals: dict[int, list[int]] = {}
-        for stretch in learning_path.stretches:
-            for order, n in stretch.played.items():
+        for counts in learning_path.episode_counts:
+            for order, n in counts.played.items():
                 total = totals.setdefault(order, [0, 0])
-                total[0], total[1] = total[0] + n, total[1] + stretch.won[order]
+                total[0], total[1] = total[0] + n, total[1] + counts.won[order]
         assert totals == {order: [n, counts.won[order]] for order, n in counts.counted.items()}
         assert learning_path.uncounted == counts.uncounted
         now = learning_path.under_way
@@ -634,7 +634,7 @@ def test_drawn_steps_are_counted_and_told(tmp_path: Path) -> None:
     assert learning_path.drawn
     assert set(learning_path.drawn) == {1, 2}
     assert "each episode's step was drawn" in "\n".join(explain(learning_path))
-    played = sum(sum(s.played.values()) for s in learning_path.stretches)
+    played = sum(sum(s.played.values()) for s in learning_path.episode_counts)
     assert 0 < played <= sum(learning_path.drawn.values())
 
 

@@ -120,7 +120,7 @@ def test_success_is_drawn_for_each_stay_under_the_number_of_its_step() -> None:
 
 def test_where_steps_are_drawn_bars_are_shares_of_the_episodes() -> None:
     path = LearningPath("agent_0", "Lessons", "environment steps", names={1: "Walk", 2: "Run"})
-    path.stretches = [
+    path.episode_counts = [
         EpisodeCountsAt(10, {1: 3, 2: 1}, {1: 3, 2: 0}),
         EpisodeCountsAt(30, {2: 4}, {2: 1}),
     ]
@@ -139,7 +139,7 @@ def test_where_steps_are_drawn_bars_are_shares_of_the_episodes() -> None:
 @pytest.mark.parametrize("count", [1, BINS, BINS + 1, 121, 600])
 def test_many_stretches_are_drawn_as_few_and_lose_nothing(count: int) -> None:
     path = LearningPath("agent_0", "Lessons", "environment steps", names={1: "Walk"})
-    path.stretches = [EpisodeCountsAt(10 * n, {1: n}, {1: n % 2}) for n in range(1, count + 1)]
+    path.episode_counts = [EpisodeCountsAt(10 * n, {1: n}, {1: n % 2}) for n in range(1, count + 1)]
     edges, found = gathered(path)
     assert edges == sorted({*edges})
     assert (edges[0], edges[-1]) == (0, 10 * count)
