@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from piase_gym.cli.console import console, errors, say
 from piase_gym.cli.options import KeyEnv, Modules, Prompt, Ray, Tokens
@@ -388,7 +389,7 @@ def _run(
         _film(suite, results, policies, out)
         write(out)
     except OSError as error:
-        errors.print(f"[yellow]no report:[/] {error}", soft_wrap=True)
+        errors.print(Text.assemble(("no report:", "yellow"), f" {error}"), soft_wrap=True)
     conclude(results)
 
 

@@ -112,7 +112,8 @@ def write(out: Path) -> None:
 def tell(problems: Sequence[Problem]) -> None:
     """Print problems; exit with an error if there are any."""
     for problem in problems:
-        errors.print(f"[bold red]problem:[/] {problem.where}: {problem.what}", soft_wrap=True)
+        text = f" {problem.where}: {problem.what}"
+        errors.print(Text.assemble(("problem:", "bold red"), text), soft_wrap=True)
     if problems:
         raise typer.Exit(1)
 

@@ -8,11 +8,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 from pydantic import BaseModel, Field
 from rich.console import Console
 
 import piase_gym
 from piase_gym import plugins, registry
+from piase_gym.benchmarks.evaluation.suites import Problem
 from piase_gym.cli import (
     check,
     console,
@@ -45,6 +47,14 @@ def test_what_is_logged_is_shown_in_a_terminal_only(
     log.info("compiling [some] rules, %s", "which takes minutes")
     assert ("compiling [some] rules, which takes minutes" in screen.getvalue()) == terminal
     assert terminal or not screen.getvalue()
+
+
+def test_problems_are_printed_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(results, "errors", Console(file=screen, width=20))
+    with pytest.raises(typer.Exit):
+        results.tell([Problem("storage", "/old [runs]/[/tmp] is full")])
+    assert screen.getvalue() == "problem: storage: /old [runs]/[/tmp] is full\n"
 
 
 # -- worlds and info -------------------------------------------------------------------------------
