@@ -66,14 +66,6 @@ def title(match: Match) -> str:
     return f"{name}: {match.played}{of} rounds"
 
 
-def choices(config: SocialDilemmaConfig) -> tuple[str, str]:
-    """Say what it means to cooperate and to defect, and the neutral names that stand for it."""
-    game = GAMES_BY_NAME[config.game]
-    if config.choice_names != "neutral":
-        return game.cooperate, game.defect
-    return f"{game.cooperate} ({config.words[0]})", f"{game.defect} ({config.words[1]})"
-
-
 # -- letters ------------------------------------------------------------------------------
 
 
@@ -84,7 +76,8 @@ def ansi(match: Match) -> str:
         f"{name:{wide}}  {short(score):>7}  {''.join(SIGNS[deed] for deed in deeds)}".rstrip()
         for name, score, deeds in zip(match.names, match.scores, match.rounds, strict=True)
     ]
-    legend = "C {}   d {}".format(*choices(match.config))
+    words = GAMES_BY_NAME[match.config.game]
+    legend = f"C {words.cooperate}   d {words.defect}"
     return "\n".join([title(match), "", *_table_lines(match), "", *strips, "", legend])
 
 
@@ -155,10 +148,10 @@ def rgb(match: Match) -> NDArray[np.uint8]:
 
 def _paint_pairs(sheet: Sheet, match: Match, top: float) -> None:
     """Paint the four outcomes of a game of two; the last one is framed in gold."""
-    profiles = match.config.profiles
+    profiles, words = match.config.profiles, GAMES_BY_NAME[match.config.game]
     left, wide, high = 190.0, 200.0, 52.0
     now = tuple(int(not deeds[-1]) for deeds in match.rounds) if match.played else None
-    for act, verb in enumerate(choices(match.config)):
+    for act, verb in enumerate((words.cooperate, words.defect)):
         hue = DEFECTING if act else COOPERATING
         sheet.write(left + (act + 0.5) * (wide + 8), top + 10, verb, 14, hue)
         sheet.write(left - 12, top + 24 + (act + 0.5) * (high + 8), verb, 14, hue, "rm")
@@ -174,7 +167,7 @@ def _paint_pairs(sheet: Sheet, match: Match, top: float) -> None:
 
 def _paint_shares(sheet: Sheet, match: Match, top: float) -> None:
     """Paint the table of a game of many: own choice by how many others cooperate."""
-    rows = match.config.profiles[0]
+    words, rows = GAMES_BY_NAME[match.config.game], match.config.profiles[0]
     left, count = 170.0, match.config.agents
     wide = (WIDTH - MARGIN - left) / count
     size = min(18.0, wide * 0.42)
@@ -182,7 +175,7 @@ def _paint_shares(sheet: Sheet, match: Match, top: float) -> None:
     sheet.write(left - 12, top + 10, "others that cooperate", 13, INK, "rm")
     for others in range(count):
         sheet.write(left + (others + 0.5) * wide, top + 10, str(others), min(13.0, size), INK)
-        for act, verb in enumerate(choices(match.config)):
+        for act, verb in enumerate((words.cooperate, words.defect)):
             hue, y = DEFECTING if act else COOPERATING, top + 24 + act * 60
             if others == 0:
                 sheet.write(left - 12, y + 26, verb, 14, hue, "rm")
