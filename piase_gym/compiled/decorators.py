@@ -104,7 +104,8 @@ def with_constants(modules: Sequence[ModuleType], **constants: Any) -> SimpleNam
     """Return the helpers of some modules that depend on constants, made for other values of them.
 
     What a function reads from its module is constant to numba: it compiles nothing that an ``if``
-    on it rules out, and no helper that is called only there.
+    on it rules out, and no helper that is called only there. The new helpers have names of their
+    own: machine code from disk that has the same names is mixed up by numba.
 
     Args:
         modules: The modules; those whose helpers others call come first.
@@ -112,6 +113,7 @@ def with_constants(modules: Sequence[ModuleType], **constants: Any) -> SimpleNam
     """
     made: dict[int, Any] = {}
     found: dict[str, Any] = {}
+    values = "_".join(f"{name}_{value}" for name, value in sorted(constants.items()))
     for module in modules:
         own = {name: made.get(id(value), value) for name, value in vars(module).items()}
         own |= constants
@@ -129,6 +131,8 @@ def with_constants(modules: Sequence[ModuleType], **constants: Any) -> SimpleNam
             changed |= more
         for name in helpers.keys() & changed:
             function = helpers[name]
-            found[name] = _marks[function](FunctionType(function.__code__, own, name))
+            new = FunctionType(function.__code__, own, name)
+            new.__qualname__ = f"{name}_{values}"
+            found[name] = _marks[function](new)
             made[id(own[name])] = own[name] = found[name]
     return SimpleNamespace(**found)

@@ -112,9 +112,12 @@ class Kernels(NamedTuple):
 def compile_kernels(rules: Rules, module: str) -> Kernels:
     """Return the kernels of a world; `module` is the ``__name__`` of the module that keeps them."""
     own = {**globals(), **rules._asdict(), "__name__": module}
+    names = [getattr(rule, "py_func", rule).__qualname__ for rule in rules[:5]]
 
     def put_in(mark: Callable[..., Any], function: Any) -> Any:
         made = FunctionType(function.__code__, own, function.__name__)
+        # Kernels of one module need names of their own; see `with_constants`.
+        made.__qualname__ = f"{function.__name__}_{'_'.join(names)}"
         own[function.__name__] = mark(made)
         return own[function.__name__]
 
