@@ -443,10 +443,10 @@ def test_decisions_log_path_table_and_progress_have_one_count(
         if source == "run/progress.json":
             continue
         totals: dict[int, list[int]] = {}
-        for counts in learning_path.episode_counts:
-            for order, n in counts.played.items():
+        for entry in learning_path.episode_counts:
+            for order, n in entry.played.items():
                 total = totals.setdefault(order, [0, 0])
-                total[0], total[1] = total[0] + n, total[1] + counts.won[order]
+                total[0], total[1] = total[0] + n, total[1] + entry.won[order]
         assert totals == {order: [n, counts.won[order]] for order, n in counts.counted.items()}
         assert learning_path.uncounted == counts.uncounted
         now = learning_path.under_way
