@@ -67,7 +67,7 @@ BLOCKED: Final = 2
 STOPPED: Final = 3
 ENTER: Final = 4
 ILLEGAL: Final = 5
-UNPARSABLE: Final = 6  # the four kinds of invalid actions are in the order of `array_world`'s codes
+UNPARSABLE: Final = 6  # invalid actions stand in the order of `array_world`'s codes
 
 WAITING: Final = 255
 """Stands for `BLOCKED` while an agent has to wait for its choice."""

@@ -22,9 +22,7 @@ CLOSE_DOOR: Final = 8
 BLOCKED: Final = 9
 NO_KEY: Final = 10
 ILLEGAL: Final = 11
-UNPARSABLE: Final = (
-    12  # the four kinds of invalid actions stand in the order of `array_world`'s codes
-)
+UNPARSABLE: Final = 12  # invalid actions stand in the order of `array_world`'s codes
 TOO_LONG: Final = 13
 TIMEOUT: Final = 14
 REFUSED: Final = 15

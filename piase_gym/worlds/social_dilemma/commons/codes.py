@@ -39,9 +39,7 @@ MISSED: Final = 6
 CLEANED: Final = 7
 NOTHING_TO_CLEAN: Final = 8
 ILLEGAL: Final = 9
-UNPARSABLE: Final = (
-    10  # the four kinds of invalid actions stand in the order of `array_world`'s codes
-)
+UNPARSABLE: Final = 10  # invalid actions stand in the order of `array_world`'s codes
 
 OUTCOMES: Final = (
     tuple(
