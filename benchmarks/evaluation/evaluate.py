@@ -266,7 +266,8 @@ class Journal:
     def _take(self, line: Mapping[str, Any]) -> None:
         """Add one line."""
         if "journal" in line:
-            other = {**HEADER, **line}  # journals of before do not say which package played
+            # Journals of before do not say which package played.
+            other = {"protocol": None, "piase_gym": HEADER["piase_gym"], **line}
             for what in ("protocol", "piase_gym"):
                 if other[what] != HEADER[what]:
                     raise ProtocolError(
