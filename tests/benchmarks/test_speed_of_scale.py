@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -176,7 +177,7 @@ def test_only_the_parts_that_are_asked_for_are_measured(
 
 
 def test_code_runs_in_a_process_of_its_own() -> None:
-    printed, spent = scale.in_process("print('hello')")
+    printed, spent = scale.in_process("import os; print(os.environ['WORD'])", WORD="hello")
     assert printed == "hello\n"
     assert 0.0 < spent < 60.0
     with pytest.raises(RuntimeError, match=r"^ValueError: no$"):
@@ -187,10 +188,12 @@ def test_starting_and_memory_are_told_of_every_world_or_why_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     costs = iter([9.0, 1.0, 5.0, 2.0])
-    codes: list[str] = []
+    codes, folders = list[str](), list[str]()
 
-    def in_process(code: str) -> tuple[str, float]:
+    def in_process(code: str, **environment: str) -> tuple[str, float]:
         codes.append(code)
+        folders.extend(environment.values())
+        assert all(Path(folder).is_dir() for folder in environment.values())
         if "broken" in code:
             raise RuntimeError("no licence")
         return 'words\n{"open": 3, "bytes": 5.0, "error": null}\n', next(costs)
@@ -198,8 +201,10 @@ def test_starting_and_memory_are_told_of_every_world_or_why_not(
     monkeypatch.setattr(scale, "in_process", in_process)
     tasks = {"A": ("piase/A-v1", "text"), "B": ("broken", "vector")}
     monkeypatch.setattr(scale, "worlds", lambda: tasks)
-    assert scale.measure_start(3) == {"A": 2.0, "B": "no licence"}
+    assert scale.measure_start(3) == {"A": {"first": 9.0, "later": 2.0}, "B": "no licence"}
     assert len(codes) == 5
+    assert folders[:4] == folders[:1] * 4  # rules are compiled once
+    assert folders[4] != folders[0]
     assert "piase_gym.parallel_env('piase/A-v1', view=\"text\")" in codes[0]
     costs = iter([1.0])
     assert scale.measure_memory() == {
@@ -216,7 +221,9 @@ def test_worlds_that_are_measured_have_tasks_and_no_window() -> None:
     assert found["TextRoom"][1] == found["SqlQuery"][1] == "text"
     assert found["GridWorld"][1] == "vector"
     for name, (task, _) in found.items():
-        assert task == next(t for t in scale.piase_gym.list_tasks(name) if t.startswith("piase/"))
+        assert task in scale.piase_gym.list_tasks(name)
+        assert re.fullmatch(rf"piase/{name}-v\d+", task)
+    assert len(found) == len(scale.piase_gym.list_worlds()) - 1
 
 
 def test_peaks_are_after_a_tenth_and_after_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,7 +263,7 @@ def test_scale_is_told() -> None:
             "observations": {"ours": 2.0, "share": 0.5, "bytes": 30.0},
         },
         "peaks": {"actions": [[1000, 2**20], [10_000, 2**31]]},
-        "start": {"A": 1.256, "B": "broken"},
+        "start": {"A": {"first": 21.04, "later": 1.256}, "B": "broken"},
         "memory": {"A": held, "B": {"open": 0, "bytes": 0.0, "error": "wrong"}},
         **MACHINE,
     }
@@ -277,8 +284,8 @@ def test_scale_is_told() -> None:
     ]
     assert lines["peaks"][1:] == [("actions", "1,000", "1"), ("actions", "10,000", "2,048")]
     assert lines["worlds"][1:] == [
-        ("A", "1.26", "1,000", "2", "524,288"),
-        ("B", "broken", "0", "0", "1,073,741,824"),
+        ("A", "21.0", "1.26", "1,000", "2", "524,288"),
+        ("B", "", "broken", "0", "0", "1,073,741,824"),
     ]
     assert list(parts["worlds"].words[:2]) == [
         "B: wrong",
