@@ -118,8 +118,7 @@ class RunUntilCut:
         self.given: dict[int, list[dict[str, Any]]] = {}
         """What the log gives from outside after the cut, by the number of steps before it."""
         self.replayer = Replayer(run)
-        self.replayer.on_reset, self.replayer.before_step = self._reset, self._perceive
-        self.replayer.on_step = self._learn
+        self.replayer.on_reset, self.replayer.on_step = self._reset, self._learn
         self._drive(at)
         world = self.replayer.world(slot)
         if self.seed < 0 or not any(world.alive):
@@ -166,17 +165,24 @@ class RunUntilCut:
         the first step after the cut is before the cut.
         """
         over, last = False, 0
-        held: list[tuple[int, Event]] = []  # what agents have said since the cut, and what followed
+        held: list[tuple[int, Event]] = []  # what agents have said, and what followed
         for number, event in self.replayer.events():
             data, kind = event["event_data"], event["event_data"].get("kind")
             here = data.get("slot", 0) == self.slot
             given, begins = self._is_given(event), here and kind in ("reset", "restore")
+            # Other things that agents say are heard in the step itself; before the cut they need
+            # not wait.
+            waits = given and (event["step"] == at or kind == "hint")
             if kind == "step":
                 over, last = over or event["step"] > at, event["step"]
             if not over:
-                said = given and event["step"] == at and _author(data, self.run.agents) is not None
+                said = waits and _author(data, self.run.agents) is not None
                 held.append((number, event))
-                if begins or (not said and len(held) == 1):
+                acted = here and kind == "step"
+                if begins or acted or (not said and len(held) == 1):
+                    if acted and self.seed >= 0:
+                        # All have chosen before anybody hears what was said meanwhile.
+                        self._act(self._commands(number, data))
                     for line in held:
                         self._play(*line)
                     held.clear()
@@ -185,10 +191,7 @@ class RunUntilCut:
             elif given:
                 self.given.setdefault(len(self.rest), []).append(data)
             elif here and kind == "step":
-                commands = data.get("commands")
-                if not isinstance(commands, dict):
-                    raise RunError(f"{self.run.path}: line {number}: a step without commands")
-                self.rest.append(commands)
+                self.rest.append(self._commands(number, data))
         if held:
             self.given[0] = [event["event_data"] for _, event in held if self._is_given(event)]
         if last < at:
@@ -221,16 +224,30 @@ class RunUntilCut:
                 check_partner_state(agent, name, states[name])
                 agent.set_state(states[name])
 
-    def _perceive(self, slot: int, event: Event) -> None:
+    def _commands(self, number: int, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what agents did in the step of a line, as the log has it.
+
+        Raises:
+            RunError: If the line does not say it.
+        """
+        commands = data.get("commands")
+        try:
+            if not isinstance(commands, dict):
+                raise RunError("a step without commands")
+            for act in commands.values():
+                read_act(act)
+        except RunError as error:
+            raise RunError(f"{self.run.path}: line {number}: {error}") from None
+        return commands
+
+    def _act(self, commands: Mapping[str, Any]) -> None:
         """Let agents see what they saw and choose; what they did is taken from the log."""
-        if slot != self.slot:
-            return
-        world = self.replayer.world(slot)
+        world = self.replayer.world(self.slot)
         for name, agent in self.agents.items():
             number = self.run.agents.index(name)
             if world.alive[number]:
-                agent.perceive(Percept(world, number, self.replayer.time_of(slot)))
-                agent.follow_act(read_act(event["event_data"]["commands"].get(name)))
+                agent.perceive(Percept(world, number, self.replayer.time_of(self.slot)))
+                agent.follow_act(read_act(commands.get(name)))
                 for forget in (agent.log_entries, agent.spoken, agent.outgoing_letters):
                     forget()  # the log has what was said
 

@@ -96,7 +96,6 @@ class Replayer:
         verifier: Compares the lines.
         settled: Whether a divergence is explained as far as the log allows.
         on_reset: Called with a slot after each reset or restore.
-        before_step: Called with a slot and the step's event before each step.
         on_step: Called with a slot, the step's event and the `StepResult` after each step.
     """
 
@@ -110,7 +109,6 @@ class Replayer:
         self.report = ReplayReport()
         self.settled = False
         self.on_reset: Callable[[int, Event], None] | None = None
-        self.before_step: Callable[[int, Event], None] | None = None
         self.on_step: Callable[[int, Event, Any], None] | None = None
         self._recalled = _descriptions(run)
         self._worlds: dict[int, World[Any, Any]] = {0: self._rebuild()}
@@ -312,8 +310,6 @@ class Replayer:
         slot = data.get("slot", 0)
         world = self.world(slot)
         commands = data["commands"]
-        if self.before_step is not None:
-            self.before_step(slot, event)
         acts = [read_act(commands.get(name)) for name in world.agents]
         result = world.step(acts)
         self.report.steps += 1

@@ -296,7 +296,7 @@ class Prefix:
     def __init__(self, run: Any) -> None:
         self.run, self.played, self.times = run, list[int](), [0, 0]
         self.report = SimpleNamespace(first_divergence=run.wrong, broken=run.broken)
-        self.on_reset = self.before_step = self.on_step = None
+        self.on_reset = self.on_step = None
         self.worlds = [
             SimpleNamespace(
                 agents=NAMES, alive=[True, True], snapshot=lambda: {"state": 1, "episode": None}
@@ -320,7 +320,6 @@ class Prefix:
             self.times[slot] = 0
             self.on_reset(slot, event)  # type: ignore[misc]
         if data["kind"] == "step":
-            self.before_step(slot, event)  # type: ignore[misc]
             if self.run.ends == event["step"]:
                 self.worlds[slot].alive = [False, False]
             result = StepResult([1.0, 2.0], [False] * 2, [False] * 2, [Outcome.OK] * 2, False, {})
@@ -429,6 +428,7 @@ def test_what_a_log_may_not_load_is_noted(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_cut_where_nothing_goes_on_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    a_command = "a command is an index or has type and parameters; it is not"
     for more, at, told in (
         ({}, 7, "the run has 6 steps; it cannot be cut after step 7"),
         ({"rows": ROWS[2:2]}, 0, "no episode is going on after step 0; cut it elsewhere"),
@@ -436,6 +436,8 @@ def test_a_cut_where_nothing_goes_on_is_refused(monkeypatch: pytest.MonkeyPatch)
         ({"wrong": "x"}, 2, "the run cannot be executed up to the cut: x"),
         ({"broken": "y"}, 2, "the run cannot be executed up to the cut: y"),
         ({"rows": [*ROWS[:6], row("step", 3)]}, 2, "run.jsonl: line 7: a step without commands"),
+        ({"rows": [*ROWS[:2], row("step", 1)]}, 2, "run.jsonl: line 3: a step without commands"),
+        ({"rows": [*ROWS[:2], step(1, b="up")]}, 2, f"run.jsonl: line 3: {a_command} 'up'"),
     ):
         with pytest.raises(RunError) as caught:
             driven(monkeypatch, at, **more)
