@@ -111,7 +111,7 @@ def place_of(position: Any) -> Any:
     if numbers and all(type(x) in (int, float) and math.isfinite(x) for x in numbers):
         rounded = tuple(round(x, 3) for x in numbers)
         return rounded if isinstance(position, list) else rounded[0]
-    return str(position)[:LONGEST_NAME]
+    return str(position)[:LONGEST_NAME] or None
 
 
 # -- text ---------------------------------------------------------------------------------

@@ -143,7 +143,8 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         runner, me = self.runner, self.agent_index
         if not runner.live:
             runner.require_episode()
-            raise ResetNeededError("the episode is over; call reset() before the next step")
+            who = f" for {self.agent}, or it has yet to enter" if any(runner.world.alive) else ""
+            raise ResetNeededError(f"the episode is over{who}; call reset() before the next step")
         acts = self._acts.copy()
         acts[me] = self._decoder.decode(me, action)
         result = runner.play(acts)

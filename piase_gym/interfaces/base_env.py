@@ -236,8 +236,9 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
 
     def _observe(self) -> Observation:
         """Make the present observation."""
-        perceived = self.engine.perceived(self.engine.record(self.agent))
-        assert perceived is not None  # a reset goes on until the focal agent has entered
+        record = self.engine.record(self.agent)
+        # A reset goes on until the focal agent has entered; a snapshot may be of an earlier moment.
+        perceived = self.engine.perceived(record) or self.engine.view(record)
         self._observation = Observation(self._structured(perceived), perceived.text)
         return self._observation
 

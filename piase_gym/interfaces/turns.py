@@ -226,7 +226,7 @@ class TurnEngine:
         record.total += tick.rewards[i]
         record.ended = bool(tick.terminated[i] or tick.truncated[i])
         if record.ended:
-            record.last = self._perceived(i, facts), world.vectors()[i]
+            record.last = self._with_text(i, facts), world.vectors()[i]
         changed = changes_summary(name, before, record.surroundings, seen)
         record.result = action_result(world, i, tick, steps, changed)
         record.act, record.priority, record.submitted = None, 0.0, {}
@@ -251,9 +251,13 @@ class TurnEngine:
             return record.last[0]
         if not self.in_play(record) and not record.ended:
             return None
-        return self._perceived(record.number, self.runner.world.facts(record.number))
+        return self.view(record)
 
-    def _perceived(self, number: int, facts: Facts) -> Perceived:
+    def view(self, record: AgentRecord) -> Perceived:
+        """Return what the world shows an agent now, in play or not."""
+        return self._with_text(record.number, self.runner.world.facts(record.number))
+
+    def _with_text(self, number: int, facts: Facts) -> Perceived:
         """Add the text to present facts."""
         world = self.runner.world
         return Perceived(

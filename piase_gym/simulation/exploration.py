@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,20 +124,24 @@ class Exploration:
     ) -> None:
         if steps is not None and (type(steps) is not int or steps < 1):
             raise ConfigError(f"steps are a number from 1, not {steps!r:.60}")
-        whole = isinstance(place, WorldPerceptionInterface) and not config
-        self.env = place if whole else WorldPerceptionInterface(place, **config)
         self._seed, self._steps = seed, steps
-        self._decide = _by_agent(decide, self.env.possible_agents)
         self._make_flow: MakeFlow = flow or (lambda _agent_id, decide: explorer_flow(decide))
         self._embedder = CachedEmbedder(embedder)
-        self.recorder = None if log is None else record(self.env, log)
         self.records: dict[str, Record] = {}
         self.flows: dict[str, Flow] = {}
         self.deciders: dict[str, Decider] = {}
         self.shared_memory = new_shared_memory()
-        self.map = TeamMap(self.env)
         self._at: dict[str, str] = {}
         self._begun = False
+        whole = isinstance(place, WorldPerceptionInterface) and not config
+        self.env = place if whole else WorldPerceptionInterface(place, **config)
+        with ExitStack() as opened:
+            if not whole:
+                opened.callback(self.env.close)
+            self._decide = _by_agent(decide, self.env.possible_agents)
+            self.map = TeamMap(self.env)
+            self.recorder = None if log is None else record(self.env, log)
+            opened.pop_all()
 
     # -- an episode -----------------------------------------------------------------------
 

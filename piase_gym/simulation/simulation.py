@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from numbers import Integral
 from pathlib import Path
@@ -132,40 +133,44 @@ class Simulation:
         self._expose, self._folder = expose_states, None if folder is None else Path(folder)
         if self._folder is not None:
             require_folder(self._folder)
-        head = self.scenario.head if self.scenario is not None else None
-        self.limits = read_limits(head, time_model, step_ms, max_steps, max_wall_seconds)
-        self.world_env = make_env(scenario, self.scenario, render_mode, config)
-        self.world_env.runner.stepwise = True
-        self.env: Any = self.world_env
-        if curricula is not None and not own:
-            follow = load("piase_gym.wrappers:CurriculumWrapper")  # which stands on simulations
-            self.env = follow(self.world_env, curricula)
-        self.controller: Any = getattr(self.env, "controller", None) if not own else None
-        for wrapper in wrap:
-            self.env = wrapper(self.env)
-        names = tuple(self.world_env.possible_agents)
-        self.manager = AgentManager(names, policies)
-        if self.controller is not None:
-            followed = self.controller.curricula
-            self.controller.set_agents(
-                {n: a for n, a in self.manager.agents.items() if n in followed}
-            )
-        self.equipment = Equipment(self.world_env.world, sensors, actuators)
-        self.clock: Clock = make_clock(
-            self.limits,
-            names,
-            self.equipment.percept,
-            late,
-            answer_times,
-            periods,
-            durations,
-            self.equipment.actuation,
-        )
         self._late = late
         self.summaries: list[Summary] = []
         self._begun = self._stop = False
         self._stopped = "running"
-        self.manager.configure(self.scenario.agents if self.scenario is not None else ())
+        head = self.scenario.head if self.scenario is not None else None
+        self.limits = read_limits(head, time_model, step_ms, max_steps, max_wall_seconds)
+        self.world_env = make_env(scenario, self.scenario, render_mode, config)
+        with ExitStack() as opened:
+            if not over_world:
+                opened.callback(self.world_env.close)
+            self.world_env.runner.stepwise = True
+            self.env: Any = self.world_env
+            if curricula is not None and not own:
+                follow = load("piase_gym.wrappers:CurriculumWrapper")  # which stands on simulations
+                self.env = follow(self.world_env, curricula)
+            self.controller: Any = getattr(self.env, "controller", None) if not own else None
+            for wrapper in wrap:
+                self.env = wrapper(self.env)
+            names = tuple(self.world_env.possible_agents)
+            self.manager = AgentManager(names, policies)
+            if self.controller is not None:
+                followed = self.controller.curricula
+                self.controller.set_agents(
+                    {n: a for n, a in self.manager.agents.items() if n in followed}
+                )
+            self.equipment = Equipment(self.world_env.world, sensors, actuators)
+            self.clock: Clock = make_clock(
+                self.limits,
+                names,
+                self.equipment.percept,
+                late,
+                answer_times,
+                periods,
+                durations,
+                self.equipment.actuation,
+            )
+            self.manager.configure(self.scenario.agents if self.scenario is not None else ())
+            opened.pop_all()
 
     # -- phase A ---------------------------------------------------------------------------
 

@@ -15,10 +15,12 @@ from piase_gym.core.facts import Facts, SharedView
 from piase_gym.core.mailbox import Message
 from piase_gym.core.shared_memory import (
     LETTERS,
+    SharedKnowledge,
     SharedMemoryAddition,
     parse_shared,
     shared_lines,
 )
+from piase_gym.core.surroundings import Surroundings
 from piase_gym.errors import EnvelopeError, SnapshotError, TextParseError, UnsupportedError
 from piase_gym.interfaces import PerceptionInterface
 from piase_gym.worlds.text_room.config import TextRoomConfig
@@ -203,6 +205,12 @@ def test_odd_names_and_places_are_read_back() -> None:
     assert parsed(shared_lines(SharedView())) == SharedView()
     addition = SharedMemoryAddition(("agent_0", "agent_1", "agent_2"))
     assert not addition.code(ODD)[addition.length - 10 :].any()
+
+
+def test_a_place_without_a_name_is_nowhere() -> None:
+    knowledge = SharedKnowledge()
+    knowledge.note("agent_0", Surroundings(position=""))
+    assert parsed(shared_lines(knowledge.view(None))).positions == (("agent_0", None),)
 
 
 @pytest.mark.parametrize(

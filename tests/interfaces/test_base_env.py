@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from piase_gym.agents.policy_registry import make_agent
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.single import gym_env
 from piase_gym.errors import (
     ActionError,
+    AgentError,
     ConfigError,
     ResetNeededError,
     SnapshotError,
@@ -200,6 +203,21 @@ def test_the_learner_may_be_any_agent_and_may_come_late() -> None:
     assert env.reset(seed=1).structured["step"] == 3
     ends = [env.step(Action(text="wait"))[2] for _ in range(3)]
     assert ends == [False, False, True]
+
+
+def test_a_snapshot_in_which_the_learner_has_yet_to_enter_is_shown() -> None:
+    game = {"agents": 2, "join_at": (0, 3)}
+    early = parallel_env("GridWorld", **game)
+    early.reset(seed=0)
+    env, single = (make("GridWorld", agent="agent_1", **game) for make in (BaseEnv, gym_env))
+    for restored in (env, single):
+        restored.restore(early.snapshot())
+        assert restored.snapshot()["state"] == early.snapshot()["state"]
+    assert env.current_observation.text == early.world.observation_text(1)
+    with pytest.raises(AgentError, match="'agent_1' is not in play yet; agents in play: agent_0"):
+        env.step("stay")
+    with pytest.raises(ResetNeededError, match="over for agent_1, or it has yet to enter; call"):
+        single.step(0)
 
 
 def test_partners_are_those_that_were_named() -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from piase_gym.errors import ConfigError, UnknownNameError
+import piase_gym
+from piase_gym.core.world import World
+from piase_gym.errors import ConfigError, PiaseError, UnknownNameError
 from piase_gym.simulation import Simulation
 from piase_gym.simulation.clock import StepClock, WallClock, milliseconds
 from piase_gym.simulation.setup import Limits, make_clock, read_limits
@@ -126,3 +128,26 @@ def test_how_much_is_played_is_a_whole_number() -> None:
         assert simulation.run_simulation(one).steps == 1
         assert len(simulation.run(two).returns) == 2
         assert len(simulation.summaries) == 2
+
+
+def test_what_cannot_begin_closes_the_environment_that_it_made_and_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(World, "close", lambda world: closed.append(world.name))
+    for wrong in (
+        {"policies": {"eve": "random"}},
+        {"curricula": "no such curriculum"},
+        {"sensors": ["no such sensor"]},
+        {"late": "never", "time_model": "real_time_ms"},
+    ):
+        with pytest.raises(PiaseError):
+            Simulation("GridWorld", **wrong)  # type: ignore[arg-type]
+        assert [closed.pop()] == ["GridWorld"]
+        assert not closed
+    env = piase_gym.parallel_env("GridWorld")
+    with pytest.raises(PiaseError):
+        Simulation(env, {"eve": "random"})
+    assert not closed
+    env.close()
+    assert closed == ["GridWorld"]
