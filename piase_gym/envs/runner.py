@@ -294,6 +294,13 @@ class EpisodeRunner:
         if result.ended or self.world.awaiting_agents:
             self._find_played()
 
+    @property
+    def why_idle(self) -> str:
+        """Why none of the caller's agents is in play."""
+        names = " and ".join(self.world.agents[i] for i in self.caller_agents)
+        whose = f" for {names}, or has yet to begin" if any(self.world.alive) else ""
+        return f"the episode is over{whose}"
+
     def wait_for_entry(self) -> None:
         """Let the partners play until one of the caller's agents enters.
 

@@ -143,8 +143,7 @@ class GymEnv(LimitInSpec, WorldEnv, gymnasium.Env[Any, Any]):
         runner, me = self.runner, self.agent_index
         if not runner.live:
             runner.require_episode()
-            who = f" for {self.agent}, or it has yet to enter" if any(runner.world.alive) else ""
-            raise ResetNeededError(f"the episode is over{who}; call reset() before the next step")
+            raise ResetNeededError(f"{runner.why_idle}; call reset() before the next step")
         acts = self._acts.copy()
         acts[me] = self._decoder.decode(me, action)
         result = runner.play(acts)

@@ -161,7 +161,7 @@ class TurnEngine:
         if self.in_play(record):
             return
         if self.over:
-            raise ResetNeededError("the episode is over; reset before the next command")
+            raise ResetNeededError(f"{self.runner.why_idle}; reset before the next command")
         what = "has ended" if record.ended else "is not in play yet"
         raise AgentError(f"agent {agent!r} {what}; agents in play: {', '.join(self.agents)}")
 

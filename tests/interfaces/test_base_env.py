@@ -14,7 +14,6 @@ from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import gym_env
 from piase_gym.errors import (
     ActionError,
-    AgentError,
     ConfigError,
     ResetNeededError,
     SnapshotError,
@@ -214,10 +213,10 @@ def test_a_snapshot_in_which_the_learner_has_yet_to_enter_is_shown() -> None:
         restored.restore(early.snapshot())
         assert restored.snapshot()["state"] == early.snapshot()["state"]
     assert env.current_observation.text == early.world.observation_text(1)
-    with pytest.raises(AgentError, match="'agent_1' is not in play yet; agents in play: agent_0"):
-        env.step("stay")
-    with pytest.raises(ResetNeededError, match="over for agent_1, or it has yet to enter; call"):
-        single.step(0)
+    why = "the episode is over for agent_1, or has yet to begin; "
+    for restored, act in ((env, "stay"), (single, 0)):
+        with pytest.raises(ResetNeededError, match=why):
+            restored.step(act)
 
 
 def test_partners_are_those_that_were_named() -> None:
