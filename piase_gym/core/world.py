@@ -161,6 +161,8 @@ class World(ABC, Generic[C, F]):
     """
     shows_native: bool = False
     """Whether texts are currently shown in their native wording; environments set it."""
+    fixed_actions: ClassVar[bool] = False
+    """Whether an index stands for the same command in every state, so that logs keep indices."""
     lasting: ClassVar[bool] = False
     """Whether commands may last for several steps; `under_way` says which do."""
     says_why: ClassVar[bool] = False

@@ -37,7 +37,7 @@ def command_value(command: Command) -> dict[str, Any]:
 
 def command_table(world: World[Any, Any]) -> list[dict[str, Any]]:
     """Return the commands of all indices, if the world's table never changes, else []."""
-    if not world.capabilities.batched:
+    if not world.fixed_actions:
         return []
     commands: Sequence[Command] = getattr(world, "commands", ())
     return [command_value(command) for command in commands]

@@ -282,8 +282,7 @@ class EnvRecorder(Recorder):
         self._take_over()
         events = runner.events
         self._leave.append(events.subscribe(self._hear, KINDS))
-        decoded = not (runner.world.capabilities.batched and self.table)
-        self._leave.append(events.watch(self._watch, decoded=decoded))
+        self._leave.append(events.watch(self._watch, decoded=not self.table))
 
     def episode_records(self) -> Sequence[EpisodeRecord | None]:
         """Return the one record."""

@@ -155,6 +155,7 @@ class ArrayWorld(World[C, F]):
     """A world whose rules are kernels over records; this is its batch of one."""
 
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True)
+    fixed_actions: ClassVar[bool] = True
     canonical: ClassVar[Sequence[str]]
     """The fields of the record that are the state; the rest is derived."""
     optional: ClassVar[Sequence[str]] = ()
