@@ -230,6 +230,13 @@ def test_an_episode_goes_on_whatever_the_server_does(tmp_path: Path) -> None:
     assert outcomes == {"refused", "timeout", "too_long", "unparsable"}
 
 
+def test_a_lone_model_that_speaks_is_told_that_it_cannot() -> None:
+    with ModelServer(["say hello", "tell PiaAgent_001 hello", "look"]) as server:
+        agent = LLMAgent("small", server.base_url)
+        assert Simulation("lost_key", agent, seed=0, max_steps=1).run().steps == 1
+    assert (agent.usage.calls, agent.usage.unreadable) == (3, 2)
+
+
 def _is_reply(event: Any) -> bool:
     return bool(event["event_type"] == REPLY_EVENT)
 
