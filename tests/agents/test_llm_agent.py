@@ -28,6 +28,7 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
 from piase_gym.errors import ConfigError, ModelError, PolicyError, SnapshotError
+from piase_gym.memory import FaissMemory
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.testing.model_server import ModelServer, Request, Say, first_command
 from piase_gym.wrappers import AvtLogger
@@ -235,6 +236,31 @@ def test_a_lone_model_that_speaks_is_told_that_it_cannot() -> None:
         agent = LLMAgent("small", server.base_url)
         assert Simulation("lost_key", agent, seed=0, max_steps=1).run().steps == 1
     assert (agent.usage.calls, agent.usage.unreadable) == (3, 2)
+
+
+def _prompt_with(memories: Any) -> str:
+    with ModelServer(["look"]) as server:
+        agent = LLMAgent("small", server.base_url, memories=memories)
+        Simulation("lost_key", agent, seed=0, max_steps=1).run()
+        return str(server.requests[0]["messages"][-1]["content"])
+
+
+def test_what_a_search_in_a_memory_returns_is_remembered() -> None:
+    pytest.importorskip("faiss")
+    memory = FaissMemory()
+    memory.add("The key lies in the clock.")
+    told = 'What you remember of before:\n- "The key lies in the clock."\n\n'
+    assert told in _prompt_with(memory.search)
+    assert told in _prompt_with(lambda _: ["The key lies in the clock."])
+    assert told in _prompt_with(lambda _: "The key lies in the clock.")
+    assert "What you remember of before:\nnothing" in _prompt_with(FaissMemory().search)
+    assert "remember" not in _prompt_with(lambda _: None)
+
+
+@pytest.mark.parametrize("found", [5, [None], [(1.0, "a text")], [()]])
+def test_memories_that_are_no_texts_are_named(found: Any) -> None:
+    with pytest.raises(ConfigError, match="memories returns texts, or pairs of a text and its"):
+        _prompt_with(lambda _: found)
 
 
 def _is_reply(event: Any) -> bool:
