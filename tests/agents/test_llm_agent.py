@@ -529,6 +529,10 @@ def test_a_run_of_two_agents_is_played_again_offline(tmp_path: Path) -> None:
         assert len(server.requests) > 12
     assert runs.replay(first).ok
     assert runs.validate(first).ok
+    with pytest.raises(ConfigError, match=r"a log that was read: runs.read"):
+        LLMAgent.recorded(str(first), "agent_0")
+    with pytest.raises(ConfigError, match=r"plays 'agent_7'; .*allowed: 'agent_0', 'agent_1'"):
+        LLMAgent.recorded(runs.read(first), "agent_7")
     again = {name: LLMAgent.recorded(runs.read(first), name) for name in agents}
     _two(again, second)  # the server is gone
     assert runs.replay(second).ok
