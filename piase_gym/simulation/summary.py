@@ -31,6 +31,7 @@ class Summary:
         milestones_of: Milestones of each agent.
         metrics: The scenario's own metrics, such as harm done.
         late: How often each agent's answer came too late (`real_time_ms`).
+        faults: Why the episode was lost, for agents whose environment failed (one of your own).
         seconds: Wall-clock time of the episode.
     """
 
@@ -50,6 +51,7 @@ class Summary:
     milestones_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
     def __str__(self) -> str:
@@ -61,6 +63,7 @@ class Summary:
             reached = ", ".join(self.milestones_of.get(name, ())) or "none"
             lines.append(f"  {name}: {result}, return {total:g}, milestones: {reached}")
         lines += [f"  {name}: {value:g}" for name, value in self.metrics.items()]
+        lines += [f"  the environment failed: {why}" for why in dict.fromkeys(self.faults.values())]
         return "\n".join(lines)
 
     @classmethod
@@ -93,6 +96,8 @@ class Summary:
         if "result" in info:
             self.end(name, info["result"])
         self.metrics.update(info.get("metrics", {}))
+        if "fault" in info:
+            self.faults[name] = f"{info['fault']['reason']}: {info['fault']['message']}"
 
     def end(self, name: str, result: str, truncated: bool = False) -> None:
         """Note how the episode ended for an agent."""

@@ -1001,6 +1001,22 @@ def test_a_simulation_survives_a_fault() -> None:
     summary = Simulation(Broken({"how": "raise"}), seed=0).run()
     assert summary.finished
     assert summary.truncated == {"agent_0": True}
+    assert summary.faults == {"agent_0": "raised: ValueError: the stairs break"}
+    assert str(summary).endswith("the environment failed: raised: ValueError: the stairs break")
+
+
+def test_whoever_does_not_look_at_infos_is_told_of_faults(caplog: pytest.LogCaptureFixture) -> None:
+    class Weak(Broken):
+        """Nothing of it was logged before."""
+
+    for _ in range(2):
+        Simulation(Weak({"how": "raise"}), seed=0).run(episodes=2)
+    (line,) = caplog.records
+    assert (line.name, line.levelname) == ("piase_gym", "WARNING")
+    assert line.getMessage() == (
+        "Weak failed (raised), and the episode is lost: ValueError: the stairs break"
+    )
+    assert "in step" in caplog.text  # where it was
 
 
 def test_a_verb_of_its_own_comes_before_the_one_for_messages() -> None:
