@@ -446,7 +446,10 @@ def test_a_replay_elsewhere_says_what_to_import(tmp_path: Path) -> None:
     code = f"from piase_gym import runs; print(runs.replay({str(path)!r}).ok)"
     run = [sys.executable, "-c"]
     done = subprocess.run([*run, code], capture_output=True, text=True, check=False)
-    assert f"import '{MODULE}' first" in done.stderr
+    assert f"import '{MODULE}' first; for a command, with --module {MODULE}" in done.stderr
+    code_of_check = f"from piase_gym import runs; print(runs.validate({str(path)!r}))"
+    done = subprocess.run([*run, code_of_check], capture_output=True, text=True, check=False)
+    assert f"line 1: this run is of '{MODULE}:Tower', " in done.stdout
     done = subprocess.run(
         [*run, f"import {MODULE}; {code}"], capture_output=True, text=True, check=False
     )
