@@ -329,6 +329,10 @@ def test_names_of_agents_are_those_of_the_environment() -> None:
         possible_agents = ("ann", "bo")
 
     assert piase_gym.as_parallel(Named()).possible_agents == ["ann", "bo"]
+    assert piase_gym.parallel_env("Named").possible_agents == ["ann", "bo"]
+    task = piase_gym.register_env(Named, "mine/Named-v0", max_steps=9)
+    assert piase_gym.parallel_env(task).possible_agents == ["ann", "bo"]
+    assert piase_gym.parallel_env("Named", agents=1).possible_agents == ["agent_0"]
 
 
 def test_the_vector_has_the_numbers_of_the_observation() -> None:
