@@ -980,3 +980,13 @@ def test_the_page_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with ModelServer(first_command) as server:
         exec(block.replace("http://127.0.0.1:8000/v1", server.base_url), {})
     assert len(server.requests) == 40
+
+
+def test_a_model_searches_what_a_wrapper_remembers() -> None:
+    pytest.importorskip("faiss")
+    page = (ROOT / "docs" / "memory.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n([^`]*LLMAgent[^`]*)```", page)
+    with ModelServer(["look"]) as server:
+        exec(block.replace("http://127.0.0.1:8000/v1", server.base_url), {})
+        told = str(server.requests[-1]["messages"][-1]["content"])
+    assert "What you remember of before:\n- \"At position study, I saw ['desk', 'books" in told
