@@ -82,7 +82,8 @@ class Simulation:
         expose_states: Whether agents' inner states are posted (as ``state``) at each step.
         sensors: Sensors, or their names, whose readings all agents perceive.
         actuators: Actuators, or their names, through which all commands go.
-        folder: Where to save the final state and the summary of each episode.
+        folder: Where to save the final state and the summary of each episode, ``episode_1.json``
+            and so on; those of an earlier simulation are replaced.
         wrap: Functions that wrap the environment, innermost first, such as a logger.
         render_mode: As for `parallel_env`.
         config: Fields of the world's config, which override those of the scenario.
