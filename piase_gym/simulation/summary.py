@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.core.commands import Result
+from piase_gym.core.commands import Outcome, Result
+
+UNHEARD = (Outcome.UNPARSABLE, Outcome.TOO_LONG, Outcome.TIMEOUT, Outcome.REFUSED)
+"""The outcomes of answers that held no command; a report counts them."""
 
 
 @dataclass
@@ -61,7 +64,10 @@ class Summary:
         for name, total in self.returns.items():
             result = self.results.get(name) or "in play"
             reached = ", ".join(self.milestones_of.get(name, ())) or "none"
-            lines.append(f"  {name}: {result}, return {total:g}, milestones: {reached}")
+            counts = self.outcomes.get(name, {})
+            bad = ", ".join(f"{counts[kind]} {kind}" for kind in UNHEARD if kind in counts)
+            lost = f"; answers without a command: {bad}" if bad else ""
+            lines.append(f"  {name}: {result}, return {total:g}, milestones: {reached}{lost}")
         lines += [f"  {name}: {value:g}" for name, value in self.metrics.items()]
         lines += [f"  the environment failed: {why}" for why in dict.fromkeys(self.faults.values())]
         return "\n".join(lines)
