@@ -94,6 +94,8 @@ class Prompt:
             )
         if not isinstance(self.template, str) or not self.template.strip():
             raise ConfigError("a prompt is a text that is not empty")
+        if self.template.endswith((".txt", ".md")) and len(self.template.split()) == 1:
+            raise ConfigError(f"a prompt is the text itself, not a file: {self.template!r:.80}")
         template = Template(self.template)
         wrong = [name for name in template.get_identifiers() if name not in PLACES]
         if wrong or not template.is_valid():
