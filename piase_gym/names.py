@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from piase_gym import registry
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.documents import entry_point, is_own, settings_of
+from piase_gym.core.documents import agent_fields, entry_point, is_own, settings_of
 from piase_gym.core.files import SCENARIO_SUFFIXES
 from piase_gym.core.last_step import without_last_step
 from piase_gym.core.recall import parse_remembered
@@ -62,10 +62,7 @@ def own_fields(env: Any) -> dict[str, Any]:
     fields: dict[str, Any] = {"environment": entry_point(kind)}
     if not isinstance(env, type):
         fields["settings"] = settings_of(env)
-    names = getattr(env, "possible_agents", None)
-    if isinstance(names, list | tuple) and names:
-        fields |= {"agents": len(names), "agent_ids": tuple(names)}
-    return fields
+    return fields | agent_fields(env)
 
 
 def look_up(name: object) -> ResolvedName:

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from piase_gym.agents.base import Action, Agent, Feedback, Percept
 from piase_gym.core.commands import Command, InvalidAction, merged_lines
-from piase_gym.errors import UnsupportedError
+from piase_gym.errors import ConfigError, UnsupportedError
 
 HELP = ("?", "help")
 SHOWN = 24
@@ -24,9 +24,12 @@ class HumanAgent(Agent):
 
     Args:
         agent_id: Its name.
-        read: Returns the next line that the person types, and raises `EOFError` at the end; by
-            default it reads standard input.
+        read: Returns the next line that the person types, and raises `EOFError` (or
+            `StopIteration`, as an iterator does) at the end; by default it reads standard input.
         out: Where to write; by default standard output.
+
+    Raises:
+        ConfigError: If `read` is no function.
     """
 
     def __init__(
@@ -37,6 +40,8 @@ class HumanAgent(Agent):
     ) -> None:
         """Set where to read and write."""
         super().__init__(agent_id)
+        if read is not None and not callable(read):
+            raise ConfigError(f"read is a function that returns the next line, not {read!r:.60}")
         self._read = read or input
         self._out = out
         self._told = False
@@ -50,6 +55,7 @@ class HumanAgent(Agent):
 
         Raises:
             KeyboardInterrupt: At the end of the input; a simulation then stops cleanly.
+            ConfigError: If what was read is no line.
         """
         percept = self.percept
         if not isinstance(percept, Percept):
@@ -66,9 +72,12 @@ class HumanAgent(Agent):
     def _answer(self, percept: Percept) -> Command | None:
         """Read one line; ``None`` if it was no command that is possible now."""
         try:
-            line = self._read(f"{percept.agent}> ").strip()
-        except EOFError:
+            line = self._read(f"{percept.agent}> ")
+        except (EOFError, StopIteration):
             raise KeyboardInterrupt from None
+        if not isinstance(line, str):
+            raise ConfigError(f"a person types a line, and read returned {line!r:.60}")
+        line = line.strip()
         world = percept.world
         if line in HELP:
             self._write_line(f"{percept.instructions}\n\nPossible now: {self._possible(percept)}")

@@ -14,7 +14,7 @@ from piase_gym.agents.population import POPULATION, make_population
 from piase_gym.agents.q_learning import QLearningAgent
 from piase_gym.agents.sb3_archive import require_file
 from piase_gym.agents.simple import NoopAgent, OracleAgent, RandomAgent, ScriptedAgent
-from piase_gym.errors import PluginError, PolicyError, UnknownNameError
+from piase_gym.errors import ConfigError, PluginError, PolicyError, UnknownNameError
 
 _policies: dict[str, Callable[[], Agent]] = {
     "human": HumanAgent,
@@ -108,11 +108,15 @@ def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
 
     Raises:
         UnknownNameError: If no policy has this name.
+        ConfigError: If it is the class of an agent, or a function.
         PolicyError: If it is a model that cannot be loaded.
         PluginError: If it is a plug-in that cannot be loaded.
     """
     if isinstance(policy, Agent):
         return policy
+    if callable(policy):
+        given = f"the class; give {policy.__name__}()" if isinstance(policy, type) else "a function"
+        raise ConfigError(f"a policy is a name or an Agent object, not {given}")
     if not isinstance(policy, str):
         raise UnknownNameError("policy", policy, _allowed(policy))
     prefix, colon, rest = policy.partition(":")

@@ -70,6 +70,13 @@ def _as_option(message: str) -> str:
     return re.sub(r", or overwrite=True\Z", option, message)
 
 
+def _with_module(message: str) -> str:
+    """Add to an unknown world's error that worlds of one's own are imported by an option."""
+    unknown = re.search(r"\bunknown (world|id)\b", message) and "did you mean" not in message
+    given = any(re.match("-m|--module", word) for word in sys.argv[1:])
+    return f"{message}; one of your own needs --module" if unknown and not given else message
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one line, not a traceback."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
@@ -82,7 +89,7 @@ def main() -> None:
         print_error(error)
         sys.exit(130)
     except PiaseError as error:
-        print_error(_as_option(str(error)))
+        print_error(_with_module(_as_option(str(error))))
         sys.exit(2)
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:

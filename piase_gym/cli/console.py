@@ -65,8 +65,9 @@ class _LogLines(logging.Handler):
     """Prints the lines of a log among the errors."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a line."""
-        errors.print(Text(record.getMessage(), "dim"), soft_wrap=True)
+        """Print a line, with the traceback if it has one."""
+        style = "dim" if record.levelno < logging.WARNING else ""
+        errors.print(Text(self.format(record), style), soft_wrap=True)
 
 
 def show_log() -> None:

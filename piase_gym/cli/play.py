@@ -20,6 +20,7 @@ from piase_gym.cli.options import (
     read_settings,
     split_seat,
 )
+from piase_gym.cli.scenarios import prompt_models, tell_usage
 from piase_gym.errors import AgentError, ConfigError, UnsupportedError
 from piase_gym.names import look_up
 from piase_gym.registry import find, list_tasks, list_worlds, make_config
@@ -97,6 +98,7 @@ def play(
     finally:
         game.close()
     console.print(farewell(game))
+    tell_usage(prompt_models(game.env.runner.partners.values(), None, None))
     raise typer.Exit(code)
 
 

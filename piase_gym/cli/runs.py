@@ -144,7 +144,11 @@ def export(
                 "--dialect, --timestamps, --expand and --level are about lines; preferences "
                 "have none"
             )
-        say(f"saved {runs.preferences(run, out, overwrite=overwrite)}")
+        written = runs.preferences(run, out, overwrite=overwrite)
+        say(f"saved {written}")
+        if not written.stat().st_size:
+            why = "returns are the same, or they part elsewhere than in an answer of the agent"
+            say(f"no branches make a pair: {why}", "yellow")
         return
     log = runs.read(run, level=level)
     found = runs.export(

@@ -246,6 +246,14 @@ def own_named(name: str) -> list[type[Any]]:
     return [kind for _, kind in sorted(own_classes.items()) if kind.__name__ == name]
 
 
+def agent_fields(env: object) -> dict[str, Any]:
+    """Return the config fields of the agents that an environment, or its class, names itself."""
+    names = getattr(env, "possible_agents", None)
+    if not isinstance(names, list | tuple) or not names:
+        return {}
+    return {"agents": len(names), "agent_ids": tuple(names)}
+
+
 def is_own(given: object) -> bool:
     """Return whether something is a user's own environment, or the class of one."""
     kind = given if isinstance(given, type) else type(given)

@@ -189,7 +189,8 @@ class Mailbox:
             ConfigError: If messages can be lost and there is no stream.
         """
         if self.rules.drop > 0.0 and stream is None:
-            raise ConfigError(f"deliver needs a random stream, as drop is {self.rules.drop}")
+            drop = self.rules.drop
+            raise ConfigError(f"deliver needs a random stream, as drop is {drop}: Stream(seed)")
         self.delivered = {agent: [] for agent in self.agents}
         self._now += 1
         if self._travelling:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -159,7 +160,11 @@ def embeddings(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
     Raises:
         ConfigError: If the embedder does not return `size` finite numbers for each text.
     """
-    rows = np.ascontiguousarray(embedder.embed(texts), np.float32)
+    found = embedder.embed(texts)
+    try:
+        rows = np.ascontiguousarray(found, np.float32)
+    except (TypeError, ValueError):  # words, or rows of several lengths
+        rows = np.empty(0, np.float32)
     if rows.shape != (len(texts), embedder.size) or not np.isfinite(rows).all():
         message = f"{embedder.size} finite numbers; shape {rows.shape}"
         raise ConfigError(f"{embedder.name} does not turn a text into {message}")
@@ -224,7 +229,11 @@ def find_embedder(embedder: str | Embedder | None = None) -> Embedder:
             raise UnknownNameError("embedder", embedder, _EMBEDDERS)
         return _EMBEDDERS[embedder]()
     found = HashedEmbedder() if embedder is None else embedder
+    if isinstance(found, type):
+        raise ConfigError(f"an embedder is an object: give {found.__name__}(), not the class")
     if not isinstance(found, Embedder):
         kind = type(found).__name__
         raise ConfigError(f"an embedder has `name`, `size` and `embed(texts)`; this {kind} has not")
+    if not isinstance(found.size, Integral) or found.size < 1:
+        raise ConfigError(f"an embedder's size is a number from 1, not {found.size!r:.60}")
     return found

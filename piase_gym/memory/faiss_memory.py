@@ -52,7 +52,7 @@ class FaissMemory:
         self._faiss = need("faiss", "FaissMemory", "memory")
         self.embedder = find_embedder(embedder)
         self.texts: list[str] = []
-        self._index = self._faiss.IndexFlatL2(self.embedder.size)
+        self._index = self._faiss.IndexFlatL2(int(self.embedder.size))
 
     def __len__(self) -> int:
         """Return how many texts are remembered."""
@@ -133,7 +133,7 @@ class FaissMemory:
         """Restore what `__getstate__` returned, in an index of its own."""
         self._faiss = need("faiss", "FaissMemory", "memory")
         self.embedder, self.texts = state["embedder"], state["texts"]
-        self._index = self._faiss.IndexFlatL2(self.embedder.size)
+        self._index = self._faiss.IndexFlatL2(int(self.embedder.size))
         self._index.add(state["vectors"])
 
     @contextmanager
@@ -157,7 +157,7 @@ class FaissMemory:
         Raises:
             StorageError: If it cannot be written.
         """
-        count, size = len(self.texts), self.embedder.size
+        count, size = len(self.texts), int(self.embedder.size)
         body = self._vectors().astype("<f4").tobytes() + json.dumps(self.texts).encode()
         head = {"format": FORMAT, "embedder": self.embedder.name, "size": size, "count": count}
         line = json.dumps({**head, "checksum": xxhash.xxh3_64_hexdigest(body)})

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from piase_gym.errors import ConfigError
+
 _OWN = re.compile(r"\AAt position (.+?), I saw ")
 _TOLD = re.compile(r"\bfound [^:;|]* at position ([(\[][^)\]]*[)\]]|[^\s,;|]*[^\s,;|.!?])")
 _OTHERS = " | Context from others: "
@@ -28,18 +30,27 @@ def memory_text(
         reason: Why.
         messages: What others told it, as `Mailbox.poll` returns them.
 
+    Raises:
+        ConfigError: If the objects are one text, or the messages are no such mappings.
+
     Example:
         >>> told = {"sender": "Agent2", "recipient": "all", "message": "I found chair"}
         >>> memory_text(5, ["keyboard"], "forward", "explore", [told])
         "At position 5, I saw ['keyboard']. I decided to forward. Reason: explore | Context from \
 others: Agent2: I found chair"
     """
+    if isinstance(visible_objects, str):
+        raise ConfigError(f"visible_objects are a list of names, not {visible_objects!r:.60}")
     text = (
         f"At position {position}, I saw {list(visible_objects)}. "
         f"I decided to {action}. Reason: {reason}"
     )
     if messages:
-        words = "; ".join(f"{letter['sender']}: {letter['message']}" for letter in messages)
+        try:
+            words = "; ".join(f"{letter['sender']}: {letter['message']}" for letter in messages)
+        except (TypeError, KeyError):
+            text = f"messages are as Mailbox.poll returns them, not {messages!r:.100}"
+            raise ConfigError(text) from None
         text += f"{_OTHERS}{words}"
     return text
 

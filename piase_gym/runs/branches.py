@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import Agent, Feedback, Percept
+from piase_gym.agents.llm.agent import LLMAgent
 from piase_gym.agents.policy_registry import check_policy, make_agent, why_untrusted
 from piase_gym.agents.population import PopulationAgent
 from piase_gym.agents.simple import OracleAgent, ScriptedAgent
@@ -284,6 +285,7 @@ class RunUntilCut:
         if change is not None:
             agents |= {n: self._newcomer(n, p) for n, p in change.policies.items()}
         self._vary(world, agents, pair, vary)
+        failed = {name: _last_failures(agent) for name, agent in agents.items()}
         recorder = None
         if logs is not None:
             from piase_gym.runs.recording import record
@@ -297,6 +299,18 @@ class RunUntilCut:
         finally:
             if recorder is not None:
                 recorder.finish("the branch ends")
+            self._note_failures(agents, failed)
+
+    def _note_failures(
+        self, agents: Mapping[str, Agent], before: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Note once for each agent why a language model did not answer in a branch."""
+        for name, agent in agents.items():
+            for policy, failure in _last_failures(agent).items():
+                note = f"{name}, {policy}, did not always answer"
+                known = any(text.startswith(note) for text in self.notes)
+                if failure is not before[name].get(policy) and not known:
+                    self.notes.append(f"{note}: {failure.message}")
 
     def _newcomer(self, name: str, policy: str | Agent) -> Agent:
         """Return the agent of a policy that begins to play at the cut."""
@@ -448,6 +462,12 @@ def _named_policy(policy: Any) -> str:
         return check_policy(policy)
     except UnknownNameError:
         return RECORDED
+
+
+def _last_failures(agent: Agent) -> dict[str, Any]:
+    """Return the most recent failures of the language models among an agent and its members."""
+    models = [m for m in getattr(agent, "members", (agent,)) if isinstance(m, LLMAgent)]
+    return {model.policy: model.last_failure for model in models if model.last_failure}
 
 
 def _draw_anew(agent: Agent, seed: int) -> None:

@@ -17,7 +17,7 @@ from piase_gym.core.digest import digest_json
 from piase_gym.core.documents import own_classes
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, PiaseError, RunError
-from piase_gym.registry import load, make_config, world_spec
+from piase_gym.registry import WorldSpec, load, make_config, world_spec
 from piase_gym.runs.schema import SCHEMA_VERSION
 
 if TYPE_CHECKING:
@@ -159,6 +159,26 @@ def require_steps(**steps: object) -> None:
             raise ConfigError(f"{name} is a step of the run, 0 or more, not {step!r:.60}")
 
 
+def spec_of(manifest: Mapping[str, Any]) -> WorldSpec:
+    """Return the registered world of a manifest, after checking the manifest.
+
+    Raises:
+        RunError: If the manifest is damaged, or the world is an own environment not imported yet.
+        UnknownNameError: If there is no such world here.
+    """
+    check_manifest(manifest)
+    own = manifest["config"].get("environment")
+    if isinstance(own, str) and own not in own_classes:
+        module = own.partition(":")[0]
+        remedy = f"import {module!r:.60} first; for a command, with --module {module:.60}"
+        if module == "__main__":
+            remedy = "only the script that defines it can replay it; put the class into a module"
+        raise RunError(
+            f"line 1: this run is of {own!r:.80}, an environment of somebody's own; {remedy}"
+        )
+    return world_spec(manifest["world"])
+
+
 def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
     """Return the world of a manifest, with the config from the start of the run.
 
@@ -166,17 +186,7 @@ def rebuild(manifest: Mapping[str, Any]) -> World[Any, Any]:
         RunError: If the manifest is damaged, or of a later schema or another version of the world.
         UnknownNameError: If there is no such world here.
     """
-    check_manifest(manifest)
-    own = manifest["config"].get("environment")
-    if isinstance(own, str) and own not in own_classes:
-        module = own.partition(":")[0]
-        remedy = f"import {module!r:.60} first"
-        if module == "__main__":
-            remedy = "only the script that defines it can replay it; put the class into a module"
-        raise RunError(
-            f"line 1: this run is of {own!r:.80}, an environment of somebody's own; {remedy}"
-        )
-    spec = world_spec(manifest["world"])
+    spec = spec_of(manifest)
     try:
         config = make_config(spec, manifest["config"])
     except PiaseError as error:

@@ -12,9 +12,8 @@ from typing import Any
 import xxhash
 
 from piase_gym.errors import PiaseError
-from piase_gym.registry import world_spec
 from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, has_columns, parse, raw_lines
-from piase_gym.runs.manifest import check_manifest
+from piase_gym.runs.manifest import spec_of
 from piase_gym.runs.reader import lacking
 from piase_gym.runs.schema import (
     EVENT_TYPES,
@@ -203,8 +202,7 @@ class _Checker:
             self.report.add(1, "the first line is not a manifest")
             return
         try:
-            check_manifest(data)
-            world_spec(data["world"])
+            spec_of(data)
         except PiaseError as error:
             self.report.add(1, str(error).removeprefix("line 1: "))
 

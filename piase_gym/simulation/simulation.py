@@ -28,7 +28,7 @@ from piase_gym.core.world import Act
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import post_asides
-from piase_gym.errors import ConfigError, ResetNeededError
+from piase_gym.errors import AgentError, ConfigError, ResetNeededError
 from piase_gym.names import look_up
 from piase_gym.registry import load
 from piase_gym.scenarios import Scenario
@@ -83,7 +83,8 @@ class Simulation:
         expose_states: Whether agents' inner states are posted (as ``state``) at each step.
         sensors: Sensors, or their names, whose readings all agents perceive.
         actuators: Actuators, or their names, through which all commands go.
-        folder: Where to save the final state and the summary of each episode.
+        folder: Where to save the final state and the summary of each episode, ``episode_1.json``
+            and so on; those of an earlier simulation are replaced.
         wrap: Functions that wrap the environment, innermost first, such as a logger.
         render_mode: As for `parallel_env`.
         config: Fields of the world's config, which override those of the scenario.
@@ -426,11 +427,13 @@ class Simulation:
         """Let an agent enter the episode, played by `agent`.
 
         Raises:
-            AgentError: If there is no such seat, or it is in play already.
+            AgentError: If there is no such seat, it is in play already, or its agent has left.
             UnsupportedError: If the world has no `late_join`.
         """
         number = self.manager.names.index(self.manager.check(agent_id))
         self.world_env.runner.require_episode()
+        if self.manager.status[agent_id] is AgentStatus.LEFT:
+            raise AgentError(f"agent {agent_id!r} has left; it takes part again after a reset")
         self.world_env.world.enter(number)
         seed = self.world_env.runner.seed or 0
         self.manager.seat(agent_id, agent).reset(partner_seed(seed, number))

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from piase_gym.core.commands import Result
+from piase_gym.core.commands import Outcome, Result
+
+UNHEARD = (Outcome.UNPARSABLE, Outcome.TOO_LONG, Outcome.TIMEOUT, Outcome.REFUSED)
+"""The outcomes of answers that held no command; a report counts them."""
 
 
 @dataclass
@@ -31,6 +34,7 @@ class Summary:
         milestones_of: Milestones of each agent.
         metrics: The scenario's own metrics, such as harm done.
         late: How often each agent's answer came too late (`real_time_ms`).
+        faults: Why the episode was lost, for agents whose environment failed (one of your own).
         seconds: Wall-clock time of the episode.
     """
 
@@ -50,6 +54,7 @@ class Summary:
     milestones_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     metrics: dict[str, float] = field(default_factory=dict)
     late: dict[str, int] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
     def __str__(self) -> str:
@@ -59,8 +64,12 @@ class Summary:
         for name, total in self.returns.items():
             result = self.results.get(name) or "in play"
             reached = ", ".join(self.milestones_of.get(name, ())) or "none"
-            lines.append(f"  {name}: {result}, return {total:g}, milestones: {reached}")
+            counts = self.outcomes.get(name, {})
+            bad = ", ".join(f"{counts[kind]} {kind}" for kind in UNHEARD if kind in counts)
+            lost = f"; answers without a command: {bad}" if bad else ""
+            lines.append(f"  {name}: {result}, return {total:g}, milestones: {reached}{lost}")
         lines += [f"  {name}: {value:g}" for name, value in self.metrics.items()]
+        lines += [f"  the environment failed: {why}" for why in dict.fromkeys(self.faults.values())]
         return "\n".join(lines)
 
     @classmethod
@@ -93,6 +102,8 @@ class Summary:
         if "result" in info:
             self.end(name, info["result"])
         self.metrics.update(info.get("metrics", {}))
+        if "fault" in info:
+            self.faults[name] = f"{info['fault']['reason']}: {info['fault']['message']}"
 
     def end(self, name: str, result: str, truncated: bool = False) -> None:
         """Note how the episode ended for an agent."""

@@ -28,6 +28,7 @@ from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Verb
 from piase_gym.errors import ConfigError, ModelError, PolicyError, SnapshotError
+from piase_gym.memory import FaissMemory
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.testing.model_server import ModelServer, Request, Say, first_command
 from piase_gym.wrappers import AvtLogger
@@ -228,6 +229,38 @@ def test_an_episode_goes_on_whatever_the_server_does(tmp_path: Path) -> None:
     assert runs.replay(log).ok
     outcomes = {e["event_data"]["outcome"] for e in runs.read(log) if _is_reply(e)}
     assert outcomes == {"refused", "timeout", "too_long", "unparsable"}
+
+
+def test_a_lone_model_that_speaks_is_told_that_it_cannot() -> None:
+    with ModelServer(["say hello", "tell PiaAgent_001 hello", "look"]) as server:
+        agent = LLMAgent("small", server.base_url)
+        assert Simulation("lost_key", agent, seed=0, max_steps=1).run().steps == 1
+    assert (agent.usage.calls, agent.usage.unreadable) == (3, 2)
+
+
+def _prompt_with(memories: Any) -> str:
+    with ModelServer(["look"]) as server:
+        agent = LLMAgent("small", server.base_url, memories=memories)
+        Simulation("lost_key", agent, seed=0, max_steps=1).run()
+        return str(server.requests[0]["messages"][-1]["content"])
+
+
+def test_what_a_search_in_a_memory_returns_is_remembered() -> None:
+    pytest.importorskip("faiss")
+    memory = FaissMemory()
+    memory.add("The key lies in the clock.")
+    told = 'What you remember of before:\n- "The key lies in the clock."\n\n'
+    assert told in _prompt_with(memory.search)
+    assert told in _prompt_with(lambda _: ["The key lies in the clock."])
+    assert told in _prompt_with(lambda _: "The key lies in the clock.")
+    assert "What you remember of before:\nnothing" in _prompt_with(FaissMemory().search)
+    assert "remember" not in _prompt_with(lambda _: None)
+
+
+@pytest.mark.parametrize("found", [5, [None], [(1.0, "a text")], [()]])
+def test_memories_that_are_no_texts_are_named(found: Any) -> None:
+    with pytest.raises(ConfigError, match="memories returns texts, or pairs of a text and its"):
+        _prompt_with(lambda _: found)
 
 
 def _is_reply(event: Any) -> bool:
@@ -496,6 +529,10 @@ def test_a_run_of_two_agents_is_played_again_offline(tmp_path: Path) -> None:
         assert len(server.requests) > 12
     assert runs.replay(first).ok
     assert runs.validate(first).ok
+    with pytest.raises(ConfigError, match=r"a log that was read: runs.read"):
+        LLMAgent.recorded(str(first), "agent_0")
+    with pytest.raises(ConfigError, match=r"plays 'agent_7'; .*allowed: 'agent_0', 'agent_1'"):
+        LLMAgent.recorded(runs.read(first), "agent_7")
     again = {name: LLMAgent.recorded(runs.read(first), name) for name in agents}
     _two(again, second)  # the server is gone
     assert runs.replay(second).ok
@@ -943,3 +980,13 @@ def test_the_page_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with ModelServer(first_command) as server:
         exec(block.replace("http://127.0.0.1:8000/v1", server.base_url), {})
     assert len(server.requests) == 40
+
+
+def test_a_model_searches_what_a_wrapper_remembers() -> None:
+    pytest.importorskip("faiss")
+    page = (ROOT / "docs" / "memory.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n([^`]*LLMAgent[^`]*)```", page)
+    with ModelServer(["look"]) as server:
+        exec(block.replace("http://127.0.0.1:8000/v1", server.base_url), {})
+        told = str(server.requests[-1]["messages"][-1]["content"])
+    assert "What you remember of before:\n- \"At position study, I saw ['desk', 'books" in told

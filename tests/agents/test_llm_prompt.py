@@ -25,6 +25,7 @@ probes.register()
         ({"answer": "yml"}, "unknown answer 'yml'; did you mean 'yaml'"),
         ({"template": " "}, "a prompt is a text that is not empty"),
         ({"template": 3}, "a prompt is a text that is not empty"),
+        ({"template": "prompt.txt"}, "the text itself, not a file: 'prompt.txt'"),
         ({"template": "$instruction"}, r"the prompt has \$instruction; allowed: \$instructions, "),
         ({"template": "5 $ a day"}, r"the prompt has a \$ with no name"),
         ({"facts": 1}, "facts is True or False, not 1"),

@@ -51,6 +51,13 @@ def test_a_budget_of_costs_and_calls() -> None:
     assert budget.reserve(0, 0) == "the budget of 4 calls is used up"
 
 
+def test_a_budget_too_small_for_one_call_says_how_much_that_may_take() -> None:
+    told = Budget(tokens=100).reserve(300, 10)
+    assert told == "the budget of 100 tokens is used up: one call alone may take 111"
+    told = Budget(cost=0.5, prices=(2, 10.0)).reserve(2_999_999, 100_000)
+    assert told == "the budget of cost 0.5 is used up: one call alone may take 3"
+
+
 def test_seconds_run_out_when_they_are_used() -> None:
     budget = Budget(seconds=2)
     assert budget.reserve(3, 1) is None

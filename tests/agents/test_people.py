@@ -11,9 +11,7 @@ import piase_gym
 from piase_gym.agents.base import Feedback
 from piase_gym.agents.human import HumanAgent
 from piase_gym.core.commands import Command, Outcome
-from piase_gym.errors import (
-    UnsupportedError,
-)
+from piase_gym.errors import ConfigError, UnsupportedError
 from tests import probes
 from tests.helpers.percepts import percept_of
 
@@ -66,6 +64,24 @@ def test_a_person_is_told_what_a_command_does() -> None:
     agent.percept = None
     with pytest.raises(UnsupportedError, match="a person acts on a Percept"):
         agent.act()
+
+
+def test_a_script_of_what_a_person_types_may_end() -> None:
+    import io
+
+    lines, out = iter(["stay", "stay"]), io.StringIO()
+    person = HumanAgent(read=lambda prompt: next(lines), out=out)
+    summary = piase_gym.Simulation("GridWorld", person, seed=0).run()
+    assert (summary.steps, summary.stopped) == (2, "interrupted")
+
+
+@pytest.mark.parametrize("line", [None, 5, b"stay"])
+def test_what_is_read_must_be_a_line(line: Any) -> None:
+    person = HumanAgent(read=lambda prompt: line)
+    with pytest.raises(ConfigError, match="a person types a line"):
+        piase_gym.Simulation("GridWorld", person, seed=0).run()
+    with pytest.raises(ConfigError, match="read is a function"):
+        HumanAgent(read=line or "stay")  # type: ignore[arg-type]
 
 
 def test_only_so_many_commands_are_listed_for_a_person() -> None:

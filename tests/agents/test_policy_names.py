@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from piase_gym.agents import NoopAgent, make_agent
+from piase_gym.agents import NoopAgent, RandomAgent, make_agent
 from piase_gym.agents import policy_registry as registry
-from piase_gym.errors import (
-    PolicyError,
-    UnknownNameError,
-)
+from piase_gym.errors import ConfigError, PolicyError, UnknownNameError
 from tests import probes
 
 probes.register()
@@ -55,3 +53,12 @@ def test_policies_are_checked_without_being_made(tmp_path: Path) -> None:
         make_agent("llm:m@http://127.0.0.1:1/v1", trusted=False)
     with pytest.raises(UnknownNameError, match="did you mean 'best_response:grudger'"):
         check("best_response:grudge")
+
+
+def test_a_class_or_a_function_is_no_policy() -> None:
+    given: Any = RandomAgent
+    with pytest.raises(ConfigError, match=r"not the class; give RandomAgent\(\)"):
+        make_agent(given)
+    given = print
+    with pytest.raises(ConfigError, match="a name or an Agent object, not a function"):
+        make_agent(given)

@@ -434,3 +434,13 @@ def test_a_file_that_exists_is_told_with_the_option_if_there_is_one(tmp_path: Pa
 
 def test_what_the_user_wrote_is_told_as_it_is() -> None:
     assert _as_option("'a, or overwrite=True' is no name") == "'a, or overwrite=True' is no name"
+
+
+def test_who_forgets_a_module_is_told_the_option(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("environment_type: Mine\ninitial_state: {}\n", "utf-8")
+    (tmp_path / "empty_module.py").write_text("", "utf-8")
+    told = "; one of your own needs --module\n"
+    for words in (("play", "Mine"), ("run", "mine/Mine-v0"), ("run", "mine.yaml")):
+        assert piase(*words, cwd=tmp_path).stderr.endswith(told)
+        assert told not in piase(*words, "-m", "empty_module", cwd=tmp_path).stderr
+    assert told not in piase("play", "GridWrld").stderr

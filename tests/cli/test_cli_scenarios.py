@@ -44,6 +44,14 @@ def test_a_model_without_a_server_is_told_at_once() -> None:
     assert "the last that failed" in done.stdout
 
 
+def test_whoever_plays_with_a_model_is_told_that_it_did_not_answer() -> None:
+    pytest.importorskip("openai")
+    words = ["GridWorld", "-c", "agents=2", "--partners", f"agent_1={NOBODY}"]
+    done = piase("play", *words, stdin="stay\nquit\n")
+    assert "agent_1, llm:small@http://127.0.0.1:1/v1: 1 calls, 1 failed" in done.stdout
+    assert "the last that failed: http://127.0.0.1:1/v1 cannot be reached" in done.stdout
+
+
 def test_a_budget_holds_for_models_in_populations() -> None:
     pytest.importorskip("openai")
     mixed, alone = f"population:noop,{NOBODY}", NOBODY

@@ -217,14 +217,16 @@ def test_a_run_is_exported_and_drawn(
     assert run("export", str(log), str(out)) == (0, f"saved {out}\n")
     assert out.stat().st_size > 0
     kept: list[Any] = []
+    pairs = tmp_path / "pairs.jsonl"
+    pairs.write_text("{}\n", "utf-8")
 
-    def preferences(*given: Any, **named: Any) -> str:
+    def preferences(*given: Any, **named: Any) -> Path:
         kept.append((given, named))
-        return "pairs.jsonl"
+        return pairs
 
     monkeypatch.setattr("piase_gym.runs.preferences", preferences)
     code, told = run("export", str(log), "pairs.jsonl", "--format", "preferences", "--overwrite")
-    assert (code, told) == (0, "saved pairs.jsonl\n")
+    assert (code, told) == (0, f"saved {pairs}\n")
     assert kept == [((log, "pairs.jsonl"), {"overwrite": True})]
     options = ["--dialect", "legacy"], ["--timestamps", "epoch"], ["--expand"], ["--level", "full"]
     for option in options:

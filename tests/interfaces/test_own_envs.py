@@ -329,6 +329,10 @@ def test_names_of_agents_are_those_of_the_environment() -> None:
         possible_agents = ("ann", "bo")
 
     assert piase_gym.as_parallel(Named()).possible_agents == ["ann", "bo"]
+    assert piase_gym.parallel_env("Named").possible_agents == ["ann", "bo"]
+    task = piase_gym.register_env(Named, "mine/Named-v0", max_steps=9)
+    assert piase_gym.parallel_env(task).possible_agents == ["ann", "bo"]
+    assert piase_gym.parallel_env("Named", agents=1).possible_agents == ["agent_0"]
 
 
 def test_the_vector_has_the_numbers_of_the_observation() -> None:
@@ -446,7 +450,10 @@ def test_a_replay_elsewhere_says_what_to_import(tmp_path: Path) -> None:
     code = f"from piase_gym import runs; print(runs.replay({str(path)!r}).ok)"
     run = [sys.executable, "-c"]
     done = subprocess.run([*run, code], capture_output=True, text=True, check=False)
-    assert f"import '{MODULE}' first" in done.stderr
+    assert f"import '{MODULE}' first; for a command, with --module {MODULE}" in done.stderr
+    code_of_check = f"from piase_gym import runs; print(runs.validate({str(path)!r}))"
+    done = subprocess.run([*run, code_of_check], capture_output=True, text=True, check=False)
+    assert f"line 1: this run is of '{MODULE}:Tower', " in done.stdout
     done = subprocess.run(
         [*run, f"import {MODULE}; {code}"], capture_output=True, text=True, check=False
     )
@@ -1001,6 +1008,22 @@ def test_a_simulation_survives_a_fault() -> None:
     summary = Simulation(Broken({"how": "raise"}), seed=0).run()
     assert summary.finished
     assert summary.truncated == {"agent_0": True}
+    assert summary.faults == {"agent_0": "raised: ValueError: the stairs break"}
+    assert str(summary).endswith("the environment failed: raised: ValueError: the stairs break")
+
+
+def test_whoever_does_not_look_at_infos_is_told_of_faults(caplog: pytest.LogCaptureFixture) -> None:
+    class Weak(Broken):
+        """Nothing of it was logged before."""
+
+    for _ in range(2):
+        Simulation(Weak({"how": "raise"}), seed=0).run(episodes=2)
+    (line,) = caplog.records
+    assert (line.name, line.levelname) == ("piase_gym", "WARNING")
+    assert line.getMessage() == (
+        "Weak failed (raised), and the episode is lost: ValueError: the stairs break"
+    )
+    assert "in step" in caplog.text  # where it was
 
 
 def test_a_verb_of_its_own_comes_before_the_one_for_messages() -> None:

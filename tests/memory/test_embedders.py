@@ -119,6 +119,13 @@ def test_what_is_no_embedder_is_refused() -> None:
     wrong: Any = len
     with pytest.raises(ConfigError, match="an embedder has `name`, `size` and `embed"):
         find_embedder(wrong)
+    with pytest.raises(ConfigError, match=r"give Counting\(\), not the class"):
+        find_embedder(Counting)  # type: ignore[arg-type]
+    sized: Any = Counting()
+    for size in (0, "four", None, 2.5):
+        sized.size = size
+        with pytest.raises(ConfigError, match="size is a number from 1"):
+            find_embedder(sized)
     for size in (0, 1.5, True):
         with pytest.raises(ConfigError, match="1 number or more"):
             HashedEmbedder(size)  # type: ignore[arg-type]

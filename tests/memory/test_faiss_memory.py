@@ -97,6 +97,10 @@ def test_texts_have_the_form_of_the_explorer_document() -> None:
         "At position 3, I saw []. I decided to forward. Reason: look around | Context from "
         "others: Agent2: I found chair and table; Agent2: I found chair and table"
     )
+    with pytest.raises(ConfigError, match="visible_objects are a list of names, not 'lamp'"):
+        memory_text(3, "lamp", "forward")
+    with pytest.raises(ConfigError, match=r"messages are as Mailbox\.poll returns them, .*'hello'"):
+        memory_text(3, [], "forward", "", ["hello"])  # type: ignore[list-item]
     assert query_text(3, "a red room", ["lamp"]) == (
         "What do I know about position 3 with what I see: a red room?"
     )
@@ -128,7 +132,15 @@ class Own:
         self.size, self.name, self._embed = size, name, embed
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.array([self._embed(text) for text in texts], np.float32)
+        return np.array([self._embed(text) for text in texts])
+
+
+def test_an_embedders_size_may_be_a_number_of_numpys(tmp_path: Path) -> None:
+    own: Any = Own(np.int64(1), lambda text: [len(text)])  # type: ignore[arg-type]
+    memory = FaissMemory(own)
+    memory.add("text")
+    memory.save(tmp_path / "own.memory")
+    assert FaissMemory.load(tmp_path / "own.memory", own).texts == ["text"]
 
 
 def test_an_embedder_of_ones_own_is_used() -> None:
@@ -136,7 +148,7 @@ def test_an_embedder_of_ones_own_is_used() -> None:
     for text in ("aaaa", "b", "cc"):
         memory.add(text)
     assert memory.search("ddd") == [("aaaa", 1.0), ("cc", 1.0), ("b", 4.0)]
-    for embed in (lambda _: [1.0, 2.0], lambda _: [float("nan")]):
+    for embed in (lambda _: [1.0, 2.0], lambda _: [float("nan")], lambda text: text):
         with pytest.raises(ConfigError, match="own does not turn a text into 1 finite numbers"):
             FaissMemory(embedder=Own(1, embed)).add("text")
 

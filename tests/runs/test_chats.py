@@ -194,5 +194,7 @@ def test_what_makes_no_pair(tmp_path: Path) -> None:
     for name in ("same", "hint", "equal"):
         out = runs.preferences(tmp_path / name, tmp_path / f"{name}.jsonl")
         assert out.read_text("utf-8") == ""
+    argv = [str(tmp_path / "same"), str(tmp_path / "none.jsonl"), "--format", "preferences"]
+    assert "no branches make a pair: returns are the same" in piase("export", *argv).stdout
     with pytest.raises(RunError, match="no branches"):
         runs.preferences(tmp_path / "nothing", tmp_path / "pairs.jsonl")

@@ -371,6 +371,22 @@ def test_a_partner_that_draws_anew_remembers_the_episode() -> None:
     assert model.get_state() == {**before, "seed": 8}
 
 
+def test_a_model_that_does_not_answer_in_a_branch_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(parallel_env("GridWorld", agents=2, max_steps=4), path)
+    env.reset(seed=1)
+    while env.agents:
+        env.step(dict.fromkeys(env.agents, 0))
+    env.close()
+    silent = LLMAgent("m", "http://127.0.0.1:9", retries=0)
+    report = runs.fork(path, 1, policies={"agent_0": silent}, pairs=2)
+    (note,) = report.notes
+    told = "agent_0, llm:m@http://127.0.0.1:9, did not always answer: http://127.0.0.1:9 cannot be"
+    assert note.startswith(told)
+    assert note in str(report)
+
+
 @pytest.mark.parametrize("vary", [(), ("partner_agent_1",)])
 def test_a_script_goes_on_with_what_it_knows(vary: tuple[str, ...], tmp_path: Path) -> None:
     """It has looked around in the prefix, and looks at another world in each branch."""

@@ -260,6 +260,9 @@ def test_agents_join_a_grid() -> None:
     for name in ("agent_1", "agent_2"):
         with pytest.raises(AgentError, match="in play already"):
             simulation.join(name)
+    simulation.leave("agent_1")
+    with pytest.raises(AgentError, match="agent 'agent_1' has left"):
+        simulation.join("agent_1")
 
 
 # -- ends ----------------------------------------------------------------------------------

@@ -35,6 +35,16 @@ def test_nothing_has_happened_at_the_start() -> None:
     )
 
 
+def test_answers_without_a_command_are_told() -> None:
+    summary = begun()
+    for outcome in ("ok", "refused", "timeout", "refused", "illegal"):
+        summary.add("ann", 0.0, {"outcome": outcome})
+    ann, bob = str(summary).splitlines()[1:]
+    told = "answers without a command: 1 timeout, 2 refused"
+    assert ann == f"  ann: in play, return 0, milestones: none; {told}"
+    assert bob == "  bob: in play, return 0, milestones: none"
+
+
 def test_a_step_adds_rewards_outcomes_milestones_metrics_and_results() -> None:
     summary = begun()
     told: list[tuple[str, float, dict[str, Any]]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +35,7 @@ from piase_gym.core.answers import (
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.digest import digest_json
 from piase_gym.core.snapshot import DAMAGE
-from piase_gym.errors import ConfigError, ModelError, SnapshotError, require_known
+from piase_gym.errors import ConfigError, ModelError, SnapshotError, require_known, suggest
 
 SETTINGS = "answer facts messages commands temperature max_tokens attempts history".split()
 """What scenarios and curricula may set."""
@@ -161,16 +162,21 @@ class LLMAgent(ModelCaller, Agent):
             settings: Those that the agent had and that are not in the log, such as `memories`.
 
         Raises:
-            ConfigError: If the run has no replies of this agent.
+            ConfigError: If it is no run, or has no replies of this agent.
         """
+        if isinstance(run, str | os.PathLike):
+            raise ConfigError(f"a run is a log that was read: runs.read({str(run)!r:.100})")
+        seats: dict[str, Any] = {}
         for event in run:
-            if event["event_type"] == REPLY_EVENT and event["agent_id"] == seat:
+            if event["event_type"] == REPLY_EVENT:
                 stored = event["event_data"].get("settings")  # lines about pictures have none
                 if isinstance(stored, Mapping):
-                    known: dict[str, Any] = {**stored, **settings}
-                    name = str(known.pop("policy", ""))
-                    return cls.named(name, replies=replies_of(run), **known)
-        raise ConfigError(f"this run has no replies of a language model that plays {seat}")
+                    seats.setdefault(event["agent_id"], stored)
+        if seat not in seats:
+            text = f"this run has no replies of a language model that plays {seat!r:.60}"
+            raise ConfigError(f"{text}; {suggest(seat, seats)}")
+        known = {**seats[seat], **settings}
+        return cls.named(str(known.pop("policy", "")), replies=replies_of(run), **known)
 
     # -- what it is -----------------------------------------------------------------------
 

@@ -128,7 +128,10 @@ class Budget:
                 if taken + getattr(wanted, name) > limit:
                     text = f"{limit:.15g}"
                     unit = f"{text} {name}" if name != "cost" else f"cost {text}"
-                    return f"the budget of {unit} is used up"
+                    told = f"the budget of {unit} is used up"
+                    if getattr(wanted, name) > limit:
+                        told += f": one call alone may take {getattr(wanted, name):.12g}"
+                    return told
             self._aside.add(wanted)
         return None
 

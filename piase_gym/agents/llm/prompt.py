@@ -57,8 +57,11 @@ TELL = {
 RULE = (
     "One command an answer. If you mark several, the last one counts; what you think is not read."
 )
-Recall = Callable[[str], Iterable[str]]
-"""Returns what an agent remembers about what it perceives, such as a search in a memory."""
+Recall = Callable[[str], Iterable[str | tuple[str, float]] | None]
+"""Returns what an agent remembers about what it perceives: texts, or what a memory's search found.
+
+``None`` stands for an agent without a memory; its prompts do not mention one.
+"""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ class Prompt:
             )
         if not isinstance(self.template, str) or not self.template.strip():
             raise ConfigError("a prompt is a text that is not empty")
+        if self.template.endswith((".txt", ".md")) and len(self.template.split()) == 1:
+            raise ConfigError(f"a prompt is the text itself, not a file: {self.template!r:.80}")
         template = Template(self.template)
         wrong = [name for name in template.get_identifiers() if name not in PLACES]
         if wrong or not template.is_valid():
@@ -141,7 +146,7 @@ class Prompt:
             parts.append(f"The same as facts: {data(json.dumps(jsonable(percept.facts)))}")
         memories = percept.memories if recall is None else recall(text)
         if memories is not None:
-            known = [f"- {quoted(memory)}" for memory in memories]
+            known = [f"- {quoted(memory)}" for memory in _texts(memories)]
             parts.append("What you remember of before:\n" + ("\n".join(known) or "nothing"))
         if self.commands and getattr(percept.facts, "commands", None) is None:
             parts.append(self._possible(percept))
@@ -154,6 +159,26 @@ class Prompt:
         lines = [f"- {' '.join(data(line).splitlines())}" for line in merged]  # breaks in names
         more = max(0, len(commands) - MOST_COMMANDS)
         return "\n".join(["Possible now:", *lines, *([f"and {more} more"] if more else [])])
+
+
+def _texts(memories: object) -> list[str]:
+    """Return the texts of memories, which may be one text, or come with their distances.
+
+    Raises:
+        ConfigError: If they are anything else.
+    """
+    if isinstance(memories, str) or not isinstance(memories, Iterable):
+        memories = [memories]
+    texts = []
+    for memory in memories:
+        text = memory[0] if isinstance(memory, tuple) and memory else memory
+        if not isinstance(text, str):
+            raise ConfigError(
+                "memories returns texts, or pairs of a text and its distance as "
+                f"`FaissMemory.search` does, not {memory!r:.60}"
+            )
+        texts.append(text)
+    return texts
 
 
 def read_prompt(path: str | os.PathLike[str]) -> str:

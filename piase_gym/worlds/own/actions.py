@@ -47,10 +47,11 @@ def verbs_of_schema(schema: Any) -> tuple[Verb, ...]:
 
 
 def _verb(name: str, part: Any) -> Verb:
-    """Return one verb."""
-    part = fields_of(part)
-    parameters = part.get("parameters") or {}
-    if not name.strip() or not isinstance(parameters, Mapping):
+    """Return one verb; a text in place of its fields describes it."""
+    fields = {"description": part} if isinstance(part, str) else fields_of(part)
+    parameters = fields.get("parameters") or {}
+    described = part is None or isinstance(part, str | Mapping) or hasattr(part, "__dict__")
+    if not name.strip() or not described or not isinstance(parameters, Mapping):
         raise wrong(f"the action {name!r:.40}", part, "a verb with a mapping of parameters")
     required = parameters.get("required")
     if isinstance(parameters.get("properties"), Mapping):  # a whole JSON Schema
@@ -59,7 +60,7 @@ def _verb(name: str, part: Any) -> Verb:
     params = [
         _param(str(key), value, key == names[-1], required) for key, value in parameters.items()
     ]
-    return Verb(name, str(part.get("description") or name), tuple(params))
+    return Verb(name, str(fields.get("description") or name), tuple(params))
 
 
 def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
@@ -69,7 +70,10 @@ def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
     if not isinstance(schema, Mapping):
         raise wrong(f"the parameter {name!r:.40}", schema, "a JSON Schema")
     given = str(schema.get("type", "string"))
-    choices = tuple(schema.get("choices") or schema.get("enum") or ())
+    allowed = schema.get("choices") or schema.get("enum") or ()
+    if isinstance(allowed, str) or not isinstance(allowed, Sequence):
+        raise wrong(f"the choices of {name!r:.40}", allowed, "a list")
+    choices = tuple(allowed)
     kind: Any = _KINDS.get(given, "text")
     values: tuple[Any, ...] = ()
     if given in ("boolean", "bool"):

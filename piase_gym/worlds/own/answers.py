@@ -103,6 +103,8 @@ def read_answer(given: Any) -> Answer:
         reward = sum_in_order(
             read_number(f"the reward {name!r:.40}", value) for name, value in rewards.items()
         )
+    elif rewards is not None and "reward" not in said:
+        raise wrong("rewards_obtained", rewards, "a mapping of names to numbers")
     else:
         reward = read_number("the reward", said.get("reward") or 0.0)
     outcome = STATUSES.get(str(found.get("status")), Outcome.OK)

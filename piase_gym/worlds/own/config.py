@@ -9,7 +9,13 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from piase_gym.core.config import WorldConfig
-from piase_gym.core.documents import entry_point, own_classes, own_named, unknown_settings
+from piase_gym.core.documents import (
+    agent_fields,
+    entry_point,
+    own_classes,
+    own_named,
+    unknown_settings,
+)
 from piase_gym.core.limits import MOST_STEPS
 from piase_gym.errors import ConfigError, UnknownFieldError, suggest
 
@@ -48,6 +54,8 @@ class OwnConfig(WorldConfig):
                 raise ConfigError(f"several environments are called {self.world}; give {message}")
             if found:
                 given["environment"] = found[0]
+        if "agents" not in given and given.get("agent_ids") is None:
+            given |= agent_fields(own_classes.get(given.get("environment", "")))
         unknown = {name: given.pop(name) for name in list(given) if name not in self.field_names()}
         settings = given.get("settings", {})
         if unknown and isinstance(settings, Mapping | None):

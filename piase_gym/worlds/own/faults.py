@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from enum import StrEnum
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 
 class Reason(StrEnum):
@@ -40,6 +42,29 @@ class FaultyError(Exception):
         """Keep the fault."""
         super().__init__(message)
         self.fault = Fault(reason, " ".join(message.split())[:400])
+
+
+MOST_LOGGED = 10
+"""How many different faults of a class are logged."""
+_logged: WeakKeyDictionary[type, set[Fault]] = WeakKeyDictionary()
+
+
+def log_fault(kind: type, error: FaultyError) -> None:
+    """Log a fault that ends an episode, with its traceback; each fault of a class once.
+
+    The logger is `piase_gym` at the level WARNING, which Python shows unless told otherwise: who
+    does not look at infos would not know why episodes are lost.
+
+    Args:
+        kind: The class of the environment.
+        error: The fault.
+    """
+    known = _logged.setdefault(kind, set())
+    if error.fault not in known and len(known) < MOST_LOGGED:
+        known.add(error.fault)
+        text = "%s failed (%s), and the episode is lost: %s"
+        values = (kind.__name__, error.fault.reason, error.fault.message)
+        logging.getLogger("piase_gym").warning(text, *values, exc_info=error.__cause__)
 
 
 def wrong(what: str, given: object, allowed: str) -> FaultyError:

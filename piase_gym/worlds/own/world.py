@@ -39,7 +39,7 @@ from piase_gym.worlds.own.answers import Answer, Turn
 from piase_gym.worlds.own.config import OwnConfig
 from piase_gym.worlds.own.drivers import TELL, drive, drive_new, offers_tell
 from piase_gym.worlds.own.facts import MOST_TEXT, Layout, OwnFacts, Shown, at, to_text
-from piase_gym.worlds.own.faults import Fault, FaultyError, Reason
+from piase_gym.worlds.own.faults import Fault, FaultyError, Reason, log_fault
 from piase_gym.worlds.own.pictures import picture
 from piase_gym.worlds.own.worker import RemoteDriver
 
@@ -211,7 +211,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             self._remake()
             self._take(self._driver.start(seed))
         except FaultyError as error:
-            self._fail(error.fault, before)
+            self._fail(error, before)
 
     def _remake(self) -> None:
         """Remake the environment if its settings have changed, and call hooks not yet called."""
@@ -247,9 +247,10 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 )
         self._turn = turn._replace(shown=read)
 
-    def _fail(self, fault: Fault, shown: Turn | None) -> None:
-        """Keep a fault, and go on showing what was shown before it."""
-        self._fault = fault
+    def _fail(self, error: FaultyError, shown: Turn | None) -> None:
+        """Keep a fault, log it, and go on showing what was shown before it."""
+        self._fault = error.fault
+        log_fault(self.config.kind, error)
         nothing = {name: Shown("", {}) for name in self.agents}
         self._turn = shown or Turn({}, nothing, self._verbs)
 
@@ -269,7 +270,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
                 answers = turn.answers
                 self._take(turn)
             except FaultyError as error:
-                self._fail(error.fault, before)
+                self._fail(error, before)
         if self._fault is not None:
             return self._end_by_fault(self._fault, playing, outcomes)
         rewards, notes = [0.0] * count, dict[int, dict[str, Any]]()
@@ -419,7 +420,7 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
             try:
                 self._driver.call("provide_indirect_hint", self.agents[agent], self.hints[agent])
             except FaultyError as error:
-                self._fail(error.fault, self._turn)
+                self._fail(error, self._turn)
 
     def objects(self) -> Objects:
         """Return the ``objects`` of the state that the environment returns, and the agents."""

@@ -121,7 +121,10 @@ class CommandParser:
         for count in range(self.wording.longest, 0, -1):
             opening = " ".join(said[:count])
             if (verb := self.wording.opened.get(opening)) is not None:
-                return self._read_rest(verb, words[len(opening) :].strip(), near, choices)
+                found = self._read_rest(verb, words[len(opening) :].strip(), near, choices)
+                if isinstance(found, Command) and verb not in self.grammar:
+                    return check_command(found, self.grammar)  # says what there is instead
+                return found
         return self._unknown(said[0])
 
     def _read_rest(

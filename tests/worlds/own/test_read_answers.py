@@ -55,6 +55,7 @@ def test_words_and_details_are_kept() -> None:
         (3, "the result of an action"),
         ({"details": [1]}, "the details of a result"),
         ({"rewards_obtained": {"a": "much"}}, "the reward 'a'"),
+        ({"rewards_obtained": 1.0}, "rewards_obtained is 1.0, not a mapping"),
     ],
 )
 def test_other_answers_are_refused(given: Any, told: str) -> None:

@@ -103,10 +103,11 @@ def test_what_is_not_understood_is_explained(line: Any, told: str) -> None:
     assert len(info["feedback"]) <= 600
 
 
-@pytest.mark.parametrize("line", ["say", "give", "say hello"])
+@pytest.mark.parametrize("line", ["say", "give", "say hello", "give flashlight to PiaAgent_001"])
 def test_who_is_alone_has_nobody_to_speak_to(line: str) -> None:
     env = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text")
     env.reset(seed=0)
+    assert isinstance(env.world.read(0, line), InvalidAction)
     info = env.step({env.agents[0]: line})[-1][env.possible_agents[0]]
     assert info["outcome"] == "unparsable"
     assert f"{line.split()[0]!r}; allowed: 'look'" in info["feedback"]
