@@ -23,6 +23,7 @@ from piase_gym.errors import (
     SuiteError,
     UnsupportedError,
     need,
+    require_count,
     require_known,
     suggest,
 )
@@ -91,9 +92,9 @@ def collect(
         StoppedError, ClusterError: See `piase_gym.jobs.run_jobs`.
     """
     need("pyarrow", "collecting episodes")
-    for name, value in {"steps": steps, "num_envs": num_envs, "shards": shards}.items():
-        if type(value) is not int or value < 1:
-            raise ConfigError(f"{name} is a positive integer, not {value!r:.60}")
+    steps = require_count("steps is a positive integer", steps)
+    num_envs = require_count("num_envs is a positive integer", num_envs)
+    shards = require_count("shards is a positive integer", shards)
     for name, given in {"config": config, "others": others}.items():
         if not isinstance(given, Mapping | None):
             raise ConfigError(f"{name} is a mapping, not {given!r:.60}")

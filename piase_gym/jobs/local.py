@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from piase_gym.errors import ConfigError
+from piase_gym.errors import require_count
 from piase_gym.jobs.backend import Answer, Backend, do, do_packed, limit_of, packed, unsendable
 
 STARTS = 4
@@ -287,8 +287,7 @@ def choose_backend(
         ConfigError: If `workers` is no positive integer.
         MissingExtraError, ClusterError: See `piase_gym.jobs.RayCluster`.
     """
-    if type(workers) is not int or workers < 1:
-        raise ConfigError(f"workers must be a positive integer, not {workers!r}")
+    workers = require_count("workers must be a positive integer", workers)
     if ray is not None:
         from piase_gym.jobs.ray import RayCluster
 

@@ -246,6 +246,15 @@ def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
     assert found == collect(TEAM, tmp_path / "own", **SMALL, seed=5)
 
 
+def test_counts_may_be_of_numpy(tmp_path: Path) -> None:
+    numbers: Any = {name: np.int64(SMALL[name]) for name in ("steps", "num_envs", "shards")}
+    same = collect(TEAM, tmp_path / "numpy", **{**SMALL, **numbers})
+    assert same == collect(TEAM, tmp_path / "own", **SMALL)
+    for name, wrong in (("steps", 0), ("num_envs", True), ("shards", 1.0), ("steps", "9")):
+        with pytest.raises(ConfigError, match=f"{name} is a positive integer, not {wrong!r}"):
+            collect(TEAM, tmp_path / "c", **{**SMALL, name: wrong})
+
+
 def test_workers_and_logs_are_left_where_something_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

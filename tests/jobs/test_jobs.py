@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym.errors import (
@@ -125,6 +126,10 @@ def test_workers_end_when_nobody_waits_for_them(tmp_path: Path) -> None:
 def test_workers_are_counted(workers: Any) -> None:
     with pytest.raises(ConfigError, match="workers must be a positive integer"):
         choose_backend(workers)
+
+
+def test_workers_may_be_counted_by_numpy() -> None:
+    assert isinstance(choose_backend(np.int64(1)), InProcess)  # type: ignore[arg-type]
 
 
 # -- files of results ---------------------------------------------------------------------

@@ -174,6 +174,15 @@ def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
     assert Path(one).read_bytes() == Path(other).read_bytes()  # type: ignore[arg-type]
 
 
+def test_episodes_and_workers_may_be_counted_by_numpy(tmp_path: Path) -> None:
+    out, two, one = tmp_path / "a.csv", np.int64(2), np.int64(1)
+    runs.demonstrate("GridWorld", out, episodes=two, workers=one, format="csv")  # type: ignore[arg-type]
+    assert out.exists()
+    for wrong in (0, True, 1.0, "2"):
+        with pytest.raises(ConfigError, match=f"episodes is an integer from 1 on, not {wrong!r}"):
+            runs.demonstrate("GridWorld", out, episodes=wrong)  # type: ignore[arg-type]
+
+
 def test_what_is_wrong_is_told_before_anybody_plays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
