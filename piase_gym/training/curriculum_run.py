@@ -109,7 +109,18 @@ class CurriculumTraining:
             log=self._log_path() if settings.log else None,
         )
         self.env = RecordingEnv(env, self.folder / ACTIONS, settings.num_steps)
-        self.controller = controller_of(env)
+        try:
+            self._begin_or_resume(ppo, ppo_settings, kept, repeated)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin_or_resume(
+        self, ppo: Any, ppo_settings: ppo_settings.Settings, kept: Any, repeated: Any
+    ) -> None:
+        """Make the trainer, and begin, or go on from a checkpoint and what was played before it."""
+        settings = self.settings
+        self.controller = controller_of(self.env.env)
         (self.agent,) = self.controller.curricula
         self._starts: list[int] = []
         self.controller.attempt_listeners.append(self._hear)
