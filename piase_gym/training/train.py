@@ -9,6 +9,7 @@ on the same machine and versions.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import time
 from collections.abc import Callable
@@ -94,10 +95,13 @@ class Run(Session):
             raise
         except OSError as error:
             raise StorageError(f"{self.folder.path} could not be written: {error}") from error
-        finally:
-            self.model.logger.close()
-            self.vec.close()
         return self.write_result(self.folder.policy, self.saved_at, card=self.card)
+
+    def close(self) -> None:
+        """Close the environments and TensorBoard's file."""
+        self.model.logger.close()
+        self.vec.close()
+        super().close()
 
     def _learn(self) -> None:
         """Let Stable-Baselines3 learn; `between` is called whenever everything is at rest."""
@@ -216,11 +220,12 @@ def train(
         else:
             run = Run(settings, folder, report)
             begun = bool(folder.checkpoints())
-        if not folder.settings.exists():
-            write_json(folder.settings, settings.model_dump(mode="json"))
-        if resume and begun:
-            run.resume()
-        return run.train()
+        with contextlib.closing(run):
+            if not folder.settings.exists():
+                write_json(folder.settings, settings.model_dump(mode="json"))
+            if resume and begun:
+                run.resume()
+            return run.train()
     finally:
         torch.set_num_threads(threads)
 
