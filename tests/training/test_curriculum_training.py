@@ -18,6 +18,7 @@ from piase_gym.errors import (
     ClosedError,
     ConfigError,
     PolicyError,
+    ProgressError,
     StorageError,
     TrainingError,
     UnsupportedError,
@@ -144,6 +145,16 @@ def test_what_cannot_go_on_leaves_no_log_open(
         trained(tmp_path, resume=True, steps=512, log=True)
     with pytest.raises(ClosedError):
         made[0].reset()
+    assert runs.validate(tmp_path / "log.jsonl").ok
+
+
+def test_progress_in_another_curriculum_leaves_no_log_open(tmp_path: Path) -> None:
+    trained(tmp_path)
+    path = tmp_path / "progress.json"
+    told = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**told, "format": "another"}), "utf-8")
+    with pytest.raises(ProgressError):
+        trained(tmp_path, resume=True, steps=512, log=True)
     assert runs.validate(tmp_path / "log.jsonl").ok
 
 
