@@ -27,10 +27,12 @@ from piase_gym.errors import (
 )
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
     from stable_baselines3.common.vec_env.base_vec_env import tile_images
 else:
     try:
+        from stable_baselines3.common.monitor import Monitor
         from stable_baselines3.common.vec_env import VecEnv
         from stable_baselines3.common.vec_env.base_vec_env import tile_images
     except ModuleNotFoundError as error:
@@ -287,8 +289,12 @@ class AgentVecEnv(VecEnv):
         raise AttributeError(f"slots have no attribute {attr_name!r} that can be set")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Say that no slot is wrapped."""
-        return [False for _ in self._get_indices(indices)]
+        """Say that slots do what `Monitor` does, if infos tell of episodes.
+
+        SB3's ``evaluate_policy`` then takes those episodes; otherwise it would take waits for some.
+        """
+        told = wrapper_class is Monitor and self._style.full
+        return [told for _ in self._get_indices(indices)]
 
     def render(self, mode: str | None = None) -> NDArray[np.uint8] | None:
         """Draw all environments, tiled, as one picture, or in a window (``human``)."""
