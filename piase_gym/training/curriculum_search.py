@@ -90,9 +90,9 @@ def train_candidate(job: SearchJob) -> dict[str, Any]:
             look = training.train()
             if training.interrupted:
                 raise KeyboardInterrupt
-            won, returns = evaluator.evaluate(training.trainer.policy)
         finally:
-            training.close()
+            training.close()  # its environments make room for those of the test
+        won, returns = evaluator.evaluate(training.trainer.policy)
     return {
         "key": job.key,
         "candidate": job.candidate,
