@@ -24,6 +24,7 @@ from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.errors import (
     AgentError,
+    CapacityError,
     ConfigError,
     StorageError,
     TrainingError,
@@ -507,6 +508,20 @@ def test_worlds_are_closed_also_where_a_run_cannot_go_on(tmp_path: Path) -> None
         assert live_clients() == before
     finally:
         gc.enable()
+
+
+def test_a_run_that_finds_no_room_leaves_its_folder_to_one_that_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pybullet")
+    from piase_gym.worlds.bullet_client import LIMIT_VARIABLE, live_clients
+
+    gc.collect()
+    monkeypatch.setenv(LIMIT_VARIABLE, str(live_clients() + 3))
+    few = {"task": "PhysicsPlayground", "algo": "ppo", "config": {"max_steps": 8}, "steps": 1}
+    with pytest.raises(CapacityError, match=LIMIT_VARIABLE):
+        train(small(num_envs=8, **few), tmp_path)
+    assert train(small(num_envs=2, minibatch=32, **few), tmp_path).reason == "finished"
 
 
 def test_policies_that_are_loaded_leave_the_draws_of_others_alone(tmp_path: Path) -> None:
