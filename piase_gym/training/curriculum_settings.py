@@ -85,7 +85,7 @@ class CurriculumTrainingSettings:
                 )
 
     def check(self) -> None:
-        """Check the numbers.
+        """Check the numbers and mappings.
 
         Raises:
             ConfigError: If one is not allowed.
@@ -93,6 +93,9 @@ class CurriculumTrainingSettings:
         check_seed(self.seed)
         for name in ("steps", "num_envs", "num_steps"):
             require_count(f"{name} is a positive number", getattr(self, name))
+        for name in ("config", "ppo"):
+            if not isinstance(value := getattr(self, name), Mapping):
+                raise ConfigError(f"{name} is a mapping, not {value!r:.60}")
 
     def check_names(self, curriculum: DevelopmentalCurriculum) -> None:
         """Check that director, world and fields of its config exist, without making anything.

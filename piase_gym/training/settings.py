@@ -75,7 +75,7 @@ class TrainSettings(BaseModel):
     value_weight: Weight = Field(0.5, description="weight of the value loss")
     normalize_rewards: bool = Field(True, description="divide rewards by the std of returns")
     width: Count = Field(128, description="length of the encoding of symbols")
-    layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
+    layers: tuple[Count, ...] = Field((128,), description="widths of the hidden layers")
     reward_scale: Positive = Field(0.1, description="factor by which rewards are multiplied")
     training_reward: Literal[
         "own", "small_costs", "own_costs_later", "shaped", "small_costs_shaped", "prosocial"

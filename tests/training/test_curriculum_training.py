@@ -107,6 +107,12 @@ def test_numbers_are_positive_and_whole(name: str) -> None:
             settings(**{name: wrong}).check()
 
 
+@pytest.mark.parametrize("name", ["config", "ppo"])
+def test_what_has_to_be_a_mapping_is_one(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is a mapping, not 5"):
+        settings(**{name: 5}).check()
+
+
 def test_a_run_may_go_on_for_longer_to_its_end_or_with_a_log(tmp_path: Path) -> None:
     trained(tmp_path)
     look = trained(tmp_path, resume=True, steps=512, whole=True, log=True)

@@ -67,6 +67,13 @@ def test_what_is_beyond_is_named(name: str, value: Any) -> None:
         made(algo="batch_ppo", **{name: value})
 
 
+@pytest.mark.parametrize("width", [0, -3])
+def test_hidden_layers_have_units(width: int) -> None:
+    with pytest.raises(ConfigError, match=rf"layers.1: it must be at least 1 \(got {width}\)"):
+        made(layers=(8, width))
+    assert made(layers=()).layers == ()
+
+
 def test_settings_stay_as_they_were_checked() -> None:
     with pytest.raises(ValidationError, match="frozen"):
         made().steps = 5  # type: ignore[misc]
