@@ -85,7 +85,11 @@ class Threads:
         """Begin a job in a thread that ends with it, and with this process."""
 
         def work() -> None:
-            self._done.put((number, do(perform, job)))
+            try:
+                answer = do(perform, job)
+            except KeyboardInterrupt:  # by a job, such as a person who plays
+                answer = Answer(stopped=True)
+            self._done.put((number, answer))
 
         threading.Thread(target=work, name=f"job-{number}", daemon=True).start()
 

@@ -259,8 +259,9 @@ def test_a_job_that_ctrl_c_ends_in_its_worker_has_not_failed() -> None:
     found, jobs = [], [Draw(0), Draw(1)]
     with pytest.raises(StoppedError, match="stopped: 1 of 2 jobs were finished and are kept"):
         found += list(run_jobs(jobs, own.draw_or_be_interrupted, Processes(2)))
-    with pytest.raises(StoppedError, match="stopped: 0 of 6 jobs were finished"):
-        found += list(run_jobs([Draw(1)] * 6, own.draw_or_be_interrupted, Processes(1)))
+    for backend in (Processes(1), Threads(1)):
+        with pytest.raises(StoppedError, match="stopped: 0 of 6 jobs were finished"):
+            found += list(run_jobs([Draw(1)] * 6, own.draw_or_be_interrupted, backend))
     assert not found
 
 
