@@ -49,7 +49,7 @@ from piase_gym.benchmarks.evaluation.levels import train_apart
 from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.commands import RESULTS, Result
-from piase_gym.core.files import write_json
+from piase_gym.core.files import require_folder, write_json
 from piase_gym.errors import ConfigError
 from piase_gym.training.networks import Choice, Policy, make_room
 from piase_gym.training.playing import HELD_OUT, evaluate, play, play_returns
@@ -506,6 +506,8 @@ def main() -> None:
     tasks, seeds, out = options.pop("tasks"), options.pop("seeds"), options.pop("out")
     options["roles"] = tuple(options["roles"])
     settings, console = Settings(**options), Console()
+    if out is not None:
+        require_folder(out.parent)  # what cannot be stored is not computed
     runs = [run(task, settings, seed, console) for task in tasks for seed in seeds]
     versions = {"piase_gym": piase_gym.__version__, "torch": torch.__version__}
     if out is not None:
