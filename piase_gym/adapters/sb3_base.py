@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
+from piase_gym.core.rng import check_seed, spread_seeds
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.envs.actions import to_indices
 from piase_gym.envs.batch import BatchEnv
@@ -153,9 +154,14 @@ class AgentVecEnv(VecEnv):
         super().set_options(None)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next reset: environment e gets ``seed + e``."""
-        self._seed = seed
-        return [None if seed is None else seed + e for e in range(self._envs)]
+        """Seed the next reset: environment e gets ``seed + e``.
+
+        Raises:
+            ConfigError: If it is no seed.
+        """
+        seeds = spread_seeds(None if seed is None else check_seed(seed), self._envs)
+        self._seed = seeds[0]
+        return seeds
 
     def reset(self) -> NDArray[Any]:
         """Start all episodes and return observations (slots, length)."""

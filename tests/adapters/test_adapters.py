@@ -342,6 +342,9 @@ def test_a_seed_is_that_of_one_reset(batched: bool, monkeypatch: pytest.MonkeyPa
     vec.reset()
     assert not {info["seed"] for info in vec.reset_infos} & {4, 5}
     assert vec.seed() == [None, None]
+    for seed in (-1, "x", 2**63 - 1):
+        with pytest.raises(ConfigError, match="is not allowed; seeds are integers"):
+            vec.seed(seed)  # type: ignore[arg-type]
 
 
 def test_slots_have_masks_and_a_render_mode_and_nothing_else() -> None:
