@@ -95,6 +95,8 @@ def collect(
     steps = require_count("steps is a positive integer", steps)
     num_envs = require_count("num_envs is a positive integer", num_envs)
     shards = require_count("shards is a positive integer", shards)
+    if not isinstance(task, str):
+        raise ConfigError(f"a task is an id, not {task!r:.60}")
     for name, given in {"config": config, "others": others}.items():
         if not isinstance(given, Mapping | None):
             raise ConfigError(f"{name} is a mapping, not {given!r:.60}")

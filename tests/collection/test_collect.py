@@ -190,6 +190,7 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"others": {"agent_9": "random"}}, ConfigError),
         ({"config": {"agentz": 2}}, PiaseError),
         ({"task": "piase/GridWorld-Emty-v1"}, PiaseError),
+        ({"task": 5}, ConfigError),
         ({"task": "probe/Text-v0", "policy": "scripted"}, UnsupportedError),
     ],
 )
