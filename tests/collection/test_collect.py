@@ -174,6 +174,7 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"steps": 0}, ConfigError),
         ({"shards": 1.5}, ConfigError),
         ({"num_envs": True}, ConfigError),
+        ({"num_envs": 10**12}, ConfigError),
         ({"keep": "everything"}, ConfigError),
         ({"format": "csv"}, ConfigError),
         ({"format": "minari", "keep": "text"}, ConfigError),
