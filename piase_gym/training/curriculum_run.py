@@ -95,6 +95,7 @@ class CurriculumTraining:
             settings.check_goes_on(folder)
         ppo_settings = self._ppo_settings()
         ppo = import_ppo()  # torch takes seconds, so what can be checked without it comes first
+        self._threads = ppo.torch.get_num_threads()
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
         repeated = RepeatedStore(path) if resume else None
@@ -234,7 +235,10 @@ class CurriculumTraining:
         rollout.alive.view(shape)[~learn] = False
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments, and give torch back the threads that it had before."""
+        import torch
+
+        torch.set_num_threads(self._threads)
         self.env.close()
 
     def _look(self, played: EpisodeCounts) -> TrainingStatus:

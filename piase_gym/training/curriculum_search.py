@@ -90,9 +90,10 @@ def train_candidate(job: SearchJob) -> dict[str, Any]:
             look = training.train()
             if training.interrupted:
                 raise KeyboardInterrupt
+            training.env.close()  # makes room for the environments of the test
+            won, returns = evaluator.evaluate(training.trainer.policy)
         finally:
-            training.close()  # its environments make room for those of the test
-        won, returns = evaluator.evaluate(training.trainer.policy)
+            training.close()
     return {
         "key": job.key,
         "candidate": job.candidate,

@@ -134,6 +134,26 @@ def test_numbers_of_numpy_and_tuples_are_no_other_settings(tmp_path: Path) -> No
     assert trained(tmp_path, resume=True, **{**same, "steps": 512, "whole": True}).steps == 512
 
 
+def test_torch_has_its_threads_again_when_a_training_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        trained(tmp_path)
+        assert torch.get_num_threads() == 3
+        monkeypatch.setattr(CurriculumTraining, "_repeat", fail)
+        with pytest.raises(StorageError, match="no way back"):
+            trained(tmp_path, resume=True, steps=512)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def fail(*_: Any) -> None:
+    raise StorageError("no way back")
+
+
 def test_what_cannot_go_on_leaves_no_log_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
