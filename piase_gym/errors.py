@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import operator
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -215,6 +216,26 @@ def require_known(kind: str, name: object, known: Collection[object]) -> None:
     """Raise `ConfigError` if `name` is none of the `known` names of a `kind`."""
     if name not in known:
         raise ConfigError(f"unknown {kind} {name!r}; {suggest(name, known)}")
+
+
+def require_count(rule: str, value: Any, least: int = 1) -> int:
+    """Return a count as an int; NumPy's integers are counts too.
+
+    Args:
+        rule: What is allowed, such as ``"steps is a positive integer"``.
+        value: The count.
+        least: The smallest that is allowed.
+
+    Raises:
+        ConfigError: If it is no integer, or less than `least`.
+    """
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = least - 1
+    if isinstance(value, bool) or count < least:
+        raise ConfigError(f"{rule}, not {value!r:.60}")
+    return count
 
 
 def printable(text: str) -> str:

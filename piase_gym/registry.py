@@ -19,7 +19,7 @@ import gymnasium
 import pettingzoo
 
 from piase_gym.core.documents import own_named
-from piase_gym.errors import ConfigError, MissingExtraError, UnknownNameError
+from piase_gym.errors import ConfigError, MissingExtraError, PiaseError, UnknownNameError
 
 NAMESPACE = "piase"
 
@@ -288,6 +288,20 @@ def load(entry_point: str, spec: WorldSpec | None = None) -> Any:
         if spec is not None and spec.extra is not None:
             raise MissingExtraError(spec.name, spec.extra) from error
         raise
+
+
+def load_named(name: str, entry_point: str) -> Any:
+    """Import what a user has registered under a name as ``module:name``.
+
+    Raises:
+        ConfigError: If there is no such module, or nothing of this name in it.
+    """
+    try:
+        return load(entry_point)
+    except PiaseError:
+        raise
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"{name}: {entry_point!r:.100} cannot be loaded: {error}") from error
 
 
 def make_config(spec: WorldSpec, fields: Mapping[str, Any]) -> Any:

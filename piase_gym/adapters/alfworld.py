@@ -25,7 +25,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError, suggest
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    ResetNeededError,
+    UnsupportedError,
+    require_count,
+    require_known,
+)
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.levels.files import FILE
 from piase_gym.worlds.household.levels.words import TASKS, TaskName
@@ -96,9 +103,7 @@ def get_environment(env_type: str = "AlfredTWEnv") -> type[AlfredTWEnv]:
     if env_type in ("AlfredThorEnv", "AlfredHybrid"):
         raise UnsupportedError(f"{env_type} needs ALFWorld's simulator; there is AlfredTWEnv")
     if env_type != "AlfredTWEnv":
-        raise ConfigError(
-            f"unknown environment {env_type!r:.60}; {suggest(env_type, ['AlfredTWEnv'])}"
-        )
+        raise ConfigError(f"unknown environment {env_type!r:.60}; allowed: 'AlfredTWEnv'")
     return AlfredTWEnv
 
 
@@ -121,23 +126,25 @@ class AlfredTWEnv:
         config: Mapping[str, Any] | str | os.PathLike[str] | None = None,
         train_eval: str = "train",
     ) -> None:
-        """Find the games."""
+        """Find the games.
+
+        Raises:
+            ConfigError: If an entry of the config makes no sense, or there is no such game.
+        """
         if isinstance(config, str | os.PathLike):
             config = load_config(config)
-        if train_eval not in SPLITS:
-            raise ConfigError(
-                f"unknown train_eval {train_eval!r:.60}; {suggest(train_eval, SPLITS)}"
-            )
+        if not isinstance(config, Mapping | None):
+            raise ConfigError(f"a config is a mapping or its path, not {config!r:.60}")
+        require_known("train_eval", train_eval, list(SPLITS))
         self.config, self.train_eval = _merged(DEFAULT_CONFIG, config or {}), train_eval
         key, count, self._split = SPLITS[train_eval]
-        tasks = self.config["env"]["task_types"]
-        wrong = [task for task in tasks if task not in TASK_TYPES]
-        if wrong or not tasks:
+        tasks, known = _entry(self.config, "env", "task_types"), list(TASK_TYPES)
+        if not (isinstance(tasks, Sequence) and tasks and all(task in known for task in tasks)):
             raise ConfigError(f"env.task_types is a list of numbers from 1 to 6, not {tasks!r:.60}")
         self._tasks = tuple(TASK_TYPES[task] for task in tasks)
         self._seeds: dict[str, int] = {}
-        folder = os.path.expandvars(str(self.config["dataset"][key]))
-        most = int(self.config["dataset"][count])
+        folder = os.path.expandvars(str(_entry(self.config, "dataset", key)))
+        most = _whole(self.config, "dataset", count)
         self.generated = not Path(folder).is_dir()
         if self.generated:
             self.game_files = self._homes(most if most > 0 else GENERATED)
@@ -173,16 +180,15 @@ class AlfredTWEnv:
 
     def init_env(self, batch_size: int = 1) -> TextGames:
         """Return a batch that plays `batch_size` games side by side."""
-        if type(batch_size) is not int or batch_size < 1:
-            raise ConfigError(f"batch_size is an integer from 1 on, not {batch_size!r:.60}")
-        method = self.config["general"]["training_method"]
+        batch_size = require_count("batch_size is an integer from 1 on", batch_size)
+        method = _entry(self.config, "general", "training_method")
         if method not in ("dagger", "dqn"):
             raise ConfigError(f"general.training_method is 'dagger' or 'dqn', not {method!r:.60}")
         part = "rl" if method == "dqn" else "dagger"
-        steps = int(self.config[part]["training"]["max_nb_steps_per_episode"])
+        steps = _whole(self.config, part, "training", "max_nb_steps_per_episode")
         expert = None
         if method == "dagger" and self.train_eval == "train":
-            expert = self.config["env"]["expert_type"]
+            expert = _entry(self.config, "env", "expert_type")
             if expert not in ("handcoded", "planner"):
                 raise ConfigError(
                     f"env.expert_type is 'handcoded' or 'planner', not {expert!r:.60}"
@@ -197,6 +203,32 @@ def _merged(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
         if isinstance(value, Mapping) and isinstance(given.get(key), Mapping):
             found[key] = _merged(value, given[key])
     return found
+
+
+def _entry(config: Any, *path: str) -> Any:
+    """Return the entry of a config at a path of keys.
+
+    Raises:
+        ConfigError: If what it should be in is no mapping.
+    """
+    for depth, key in enumerate(path):
+        if not isinstance(config, Mapping):
+            raise ConfigError(f"{'.'.join(path[:depth])} is a mapping, not {config!r:.60}")
+        config = config[key]
+    return config
+
+
+def _whole(config: Any, *path: str) -> int:
+    """Return an entry of a config that is an integer.
+
+    Raises:
+        ConfigError: If it is none.
+    """
+    value = _entry(config, *path)
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ConfigError(f"{'.'.join(path)} is an integer, not {value!r:.60}") from None
 
 
 def _games(folder: Path, tasks: set[str]) -> Iterator[str]:
@@ -254,8 +286,17 @@ class TextGames:
         return len(self.gamefiles)
 
     def seed(self, seed: int | None = None) -> list[int | None]:
-        """Shuffle the games into a new order."""
-        rng = np.random.RandomState(seed)
+        """Shuffle the games into a new order.
+
+        Raises:
+            ConfigError: If the seed is no integer of 32 bits.
+        """
+        try:
+            rng = np.random.RandomState(seed)
+        except (TypeError, ValueError):
+            raise ConfigError(
+                f"a seed is an integer from 0 to 2**32 - 1, not {seed!r:.60}"
+            ) from None
         order = list(self.gamefiles)
         rng.shuffle(order)
         self._order = _cycle(order, rng)
@@ -263,16 +304,16 @@ class TextGames:
 
     def skip(self, nb_games: int = 1) -> None:
         """Leave out the next games."""
-        for _ in range(nb_games):
+        for _ in range(require_count("nb_games is an integer from 0 on", nb_games, 0)):
             next(self._order)
 
     def reset(self) -> tuple[list[str], dict[str, list[Any]]]:
         """Start the next games, and return observations and infos, one entry per game."""
-        self._worlds = []
-        for _ in range(self.batch_size):
-            world = Household(self.games.world_config(next(self._order), self._steps))
+        files = [next(self._order) for _ in range(self.batch_size)]
+        worlds = [Household(self.games.world_config(file, self._steps)) for file in files]
+        for world in worlds:
             world.reset(0)
-            self._worlds.append(world)
+        self._worlds = worlds
         self._searchers = [HouseholdScript(world) for world in self._worlds]
         self._shown = [(world.native_text(0), 0.0, False) for world in self._worlds]
         return [text for text, _, _ in self._shown], self._infos()
@@ -287,7 +328,8 @@ class TextGames:
         """
         if not self._worlds:
             raise ResetNeededError("this environment was never reset, or is closed; call reset()")
-        if isinstance(commands, str) or len(commands) != self.batch_size:
+        listed = isinstance(commands, Sequence | np.ndarray) and not isinstance(commands, str)
+        if not listed or len(commands) != self.batch_size:
             raise ActionError(f"step takes a list of {self.batch_size} commands")
         for k, (world, command) in enumerate(zip(self._worlds, commands, strict=True)):
             if world.alive[0]:

@@ -19,21 +19,30 @@ of an evaluation again.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from piase_gym.core.files import write_json
-from piase_gym.core.rng import Stream
-from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
+from piase_gym.core.rng import Stream, check_seed
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    ResetNeededError,
+    UnsupportedError,
+    require_count,
+    require_known,
+)
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
 from piase_gym.worlds.sql_query.levels.intercode import load
 from piase_gym.worlds.sql_query.rules.engine import Engine, LocalEngine
 from piase_gym.worlds.sql_query.rules.judge import gold_of
-from piase_gym.worlds.sql_query.rules.score import Mode, score
+from piase_gym.worlds.sql_query.rules.score import MODES, Mode, score
 from piase_gym.worlds.sql_query.rules.server import ServerEngine
 
 ACTION_EXEC: Final = "action_executed"
@@ -119,14 +128,19 @@ class SqlEnv:
         seed: int = 0,
         verbose: bool = False,
     ) -> None:
-        """Load the tasks."""
+        """Load the tasks.
+
+        Raises:
+            ConfigError: If they cannot be read, or an argument is not allowed.
+        """
+        require_known("mode", mode, MODES)
         if (data_path is None) == (dataset is None):
             raise ConfigError("SqlEnv plays the tasks of a data_path, or of a dataset: give one")
         self.image_name, self.preprocess, self.mode = image_name, preprocess, mode
         self.traj_dir, self.server, self.verbose = traj_dir, server, verbose
         self.dataset = dataset or load(str(data_path), dump)
         self.data_loader = Records(self.dataset)
-        self._chance, self._engine = Stream(seed), None
+        self._chance, self._engine = Stream(check_seed(seed)), None
         self._task: Task | None = None
         self.trajectory: list[tuple[str, Any]] = []
         self.info: dict[str, Any] = {}
@@ -155,12 +169,20 @@ class SqlEnv:
 
         Returns:
             The question (``None`` after `preprocess`, as in InterCode), and the infos.
+
+        Raises:
+            ConfigError: If there is no such task.
+            UnsupportedError: If a statement of `preprocess` cannot be run.
         """
         self.close()
         count = len(self.data_loader)
-        self.query_idx = self._chance.integer(count) if index is None else int(index)
-        if not -count <= self.query_idx < count:
-            raise ConfigError(f"there is no task {index}; there are {count}")
+        try:
+            number = self._chance.integer(count) if index is None else operator.index(index)
+        except TypeError:
+            number = count
+        if not -count <= number < count:
+            raise ConfigError(f"there is no task {index!r:.60}; there are {count}")
+        self.query_idx = number
         self._task = self.dataset.tasks[self.query_idx]
         self.record = self.data_loader.get(self.query_idx)
         self.query, self.gold = self._task.question, self._task.gold
@@ -302,56 +324,63 @@ def evaluate(
         One episode per task, by the task's number as a string, in the form of InterCode's logs.
 
     Raises:
-        ConfigError: If there are no turns.
+        ConfigError: If there are no turns, or there is no such task or answer.
+        ActionError: If the policy returns something else than a text or ``None``.
     """
-    if turns < 1:
-        raise ConfigError(f"turns must be at least 1, not {turns!r:.60}")
-    found = {}
-    for index in range(len(env.data_loader)) if tasks is None else tasks:
-        if hasattr(policy, "reset"):
-            policy.reset()
-        env.reset(index)
-        history: dict[str, list[Any]] = {
-            "actions": [], "observations": [], "rewards": [], "valid_action": [],
-        }  # fmt: skip
-        observation: Any = None
-        reward: float | None = None
-        for _ in range(turns):
-            action = policy(env.query, observation, reward)
-            observation, reward, valid = _turn(env, action)
-            submitted = answer == "best" or (action or "").startswith("submit")
-            reward = reward if submitted else 0.0
-            for key, value in zip(
-                history, (action or "", str(observation), reward, valid), strict=True
-            ):
-                history[key].append(value)
-            if reward == 1 or (action or "").lower() == "skip":
-                break
-            if submitted and answer == "submitted":
-                break
-        best = max(history["rewards"])
-        found[str(index)] = {
-            "environment": env.name,
-            "task_id": index,
-            "query": env.query,
-            "hardness": env.record["hardness"],
-            "turn_history": history,
-            "summary": {
-                "max_reward": best,
-                "max_reward_idx": history["rewards"].index(best),
-                "turns_taken": len(history["rewards"]),
-                "turns_max": turns,
-            },
+    turns = require_count("turns must be at least 1", turns)
+    require_known("answer", answer, ("best", "submitted"))
+    with contextlib.closing(env):
+        return {
+            str(index): _played(policy, env, index, turns, answer == "submitted")
+            for index in (range(len(env.data_loader)) if tasks is None else tasks)
         }
-    env.close()
-    return found
+
+
+def _played(
+    policy: Policy, env: SqlEnv, index: int, turns: int, submitted_counts: bool
+) -> dict[str, Any]:
+    """Play one task, and return the episode."""
+    if hasattr(policy, "reset"):
+        policy.reset()
+    env.reset(index)
+    history: dict[str, list[Any]] = {
+        "actions": [], "observations": [], "rewards": [], "valid_action": [],
+    }  # fmt: skip
+    observation: Any = None
+    reward: float | None = None
+    for _ in range(turns):
+        action = policy(env.query, observation, reward)
+        observation, reward, valid = _turn(env, action)
+        submitted = not submitted_counts or (action or "").startswith("submit")
+        reward = reward if submitted else 0.0
+        told = action or "", str(observation), reward, valid
+        for key, value in zip(history, told, strict=True):
+            history[key].append(value)
+        if reward == 1 or (action or "").lower() == "skip":
+            break
+        if submitted and submitted_counts:
+            break
+    best = max(history["rewards"])
+    return {
+        "environment": env.name,
+        "task_id": index,
+        "query": env.query,
+        "hardness": env.record["hardness"],
+        "turn_history": history,
+        "summary": {
+            "max_reward": best,
+            "max_reward_idx": history["rewards"].index(best),
+            "turns_taken": len(history["rewards"]),
+            "turns_max": turns,
+        },
+    }
 
 
 def _turn(env: SqlEnv, action: str | None) -> tuple[Any, float, bool]:
     """Do one turn: an action, and its score, which is 0 if there is no action."""
     if action is None:
         return "there is no action", 0.0, False
-    if action.startswith("submit") or action == "skip":
+    if isinstance(action, str) and (action.startswith("submit") or action == "skip"):
         observation, valid = env.observation, True
     else:
         observation, _, _, info = env.step(action)
@@ -437,11 +466,21 @@ def read_log(log: str | Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {str(log)!r:.200}: {error}") from None
     if isinstance(found, dict) and isinstance(found.get("logs"), dict):
         found = found["logs"]  # logs of plans also have the arguments of the program
-    needed = ("task_id", "query", "turn_history", "summary")
-    episodes = found.values() if isinstance(found, dict) else [None]
-    if not all(isinstance(e, dict) and all(key in e for key in needed) for e in episodes):
-        raise ConfigError(f"{str(log)!r:.200} is no log of episodes with {', '.join(needed)}")
+    if not isinstance(found, dict) or not all(map(_is_episode, found.values())):
+        raise ConfigError(
+            f"{str(log)!r:.200} is no log of episodes with task_id, query, turn_history.actions, "
+            "summary.max_reward"
+        )
     return dict(found)
+
+
+def _is_episode(found: Any) -> bool:
+    """Return whether a part of a log is an episode, as far as it is read."""
+    try:
+        int(found["task_id"]), float(found["summary"]["max_reward"])
+        return isinstance(found["turn_history"]["actions"], list) and "query" in found
+    except (KeyError, TypeError, ValueError):
+        return False
 
 
 _EXECUTE: Final = re.compile(r"execute\[(.*)\]", re.IGNORECASE | re.DOTALL)

@@ -20,7 +20,7 @@ from piase_gym.adapters.checks import Source, own_env, require_numbers, require_
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.rng import check_seed, episode_seed, fresh_seed
 from piase_gym.envs.parallel import parallel_env
-from piase_gym.errors import ConfigError, MissingExtraError
+from piase_gym.errors import ConfigError, MissingExtraError, require_count
 
 if TYPE_CHECKING:
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
@@ -210,16 +210,18 @@ def rllib(env: Source, *, worker: int = 0, **options: Any) -> RllibEnv:
     Example:
         ``register_env("grid", lambda context: rllib("GridWorld", agents=4))``
     """
-    if not isinstance(worker, int) or isinstance(worker, bool) or not 0 <= worker < 1 << 31:
-        raise ConfigError(f"worker {worker!r} is not allowed; workers are integers from 0 on")
+    rule = "workers are integers from 0 on, below 2**31"
+    number = require_count(rule, worker, 0)
+    if number >= 1 << 31:
+        raise ConfigError(f"{rule}, not {number}")
     if not isinstance(env, str | WorldConfig):
         own_env(env)
         if options:
             names = ", ".join(sorted(options))
             raise ConfigError(f"{names} cannot be changed: this ParallelEnv is made already")
         assert isinstance(env, ParallelEnv)
-        return RllibEnv(env, worker)
+        return RllibEnv(env, number)
     options.setdefault("view", "vector")
     require_vector(options["view"])
     require_numbers(options.get("actions", "discrete"))
-    return RllibEnv(parallel_env(env, **options), worker)
+    return RllibEnv(parallel_env(env, **options), number)

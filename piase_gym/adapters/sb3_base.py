@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from numpy.typing import NDArray
 
+from piase_gym.core.rng import check_seed, spread_seeds
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.envs.actions import to_indices
 from piase_gym.envs.batch import BatchEnv
@@ -27,10 +28,12 @@ from piase_gym.errors import (
 )
 
 if TYPE_CHECKING:
+    from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import VecEnv
     from stable_baselines3.common.vec_env.base_vec_env import tile_images
 else:
     try:
+        from stable_baselines3.common.monitor import Monitor
         from stable_baselines3.common.vec_env import VecEnv
         from stable_baselines3.common.vec_env.base_vec_env import tile_images
     except ModuleNotFoundError as error:
@@ -151,9 +154,14 @@ class AgentVecEnv(VecEnv):
         super().set_options(None)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next reset: environment e gets ``seed + e``."""
-        self._seed = seed
-        return [None if seed is None else seed + e for e in range(self._envs)]
+        """Seed the next reset: environment e gets ``seed + e``.
+
+        Raises:
+            ConfigError: If it is no seed.
+        """
+        seeds = spread_seeds(None if seed is None else check_seed(seed), self._envs)
+        self._seed = seeds[0]
+        return seeds
 
     def reset(self) -> NDArray[Any]:
         """Start all episodes and return observations (slots, length)."""
@@ -287,8 +295,12 @@ class AgentVecEnv(VecEnv):
         raise AttributeError(f"slots have no attribute {attr_name!r} that can be set")
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
-        """Say that no slot is wrapped."""
-        return [False for _ in self._get_indices(indices)]
+        """Say that slots do what `Monitor` does, if infos tell of episodes.
+
+        SB3's ``evaluate_policy`` then takes those episodes; otherwise it would take waits for some.
+        """
+        told = wrapper_class is Monitor and self._style.full
+        return [told for _ in self._get_indices(indices)]
 
     def render(self, mode: str | None = None) -> NDArray[np.uint8] | None:
         """Draw all environments, tiled, as one picture, or in a window (``human``)."""

@@ -16,6 +16,7 @@ from piase_gym.collection.shard import FORMATS, KINDS, Players, Shard, make_shar
 from piase_gym.core.digest import digest_json
 from piase_gym.core.files import write_json
 from piase_gym.core.rng import check_seed
+from piase_gym.envs.batch_checks import require_memory
 from piase_gym.errors import (
     ConfigError,
     JobError,
@@ -23,6 +24,7 @@ from piase_gym.errors import (
     SuiteError,
     UnsupportedError,
     need,
+    require_count,
     require_known,
     suggest,
 )
@@ -31,6 +33,7 @@ from piase_gym.jobs.folders import out_folder
 from piase_gym.jobs.missing_lines import raise_failed
 from piase_gym.runs.minari_episodes import dataset_ids, require_minari
 from piase_gym.runs.schema import LINE_DAMAGE
+from piase_gym.worlds.array_world import ArrayWorld
 
 Progress = Callable[[Outcome[Shard], int, int], None]
 
@@ -91,9 +94,11 @@ def collect(
         StoppedError, ClusterError: See `piase_gym.jobs.run_jobs`.
     """
     need("pyarrow", "collecting episodes")
-    for name, value in {"steps": steps, "num_envs": num_envs, "shards": shards}.items():
-        if type(value) is not int or value < 1:
-            raise ConfigError(f"{name} is a positive integer, not {value!r:.60}")
+    steps = require_count("steps is a positive integer", steps)
+    num_envs = require_count("num_envs is a positive integer", num_envs)
+    shards = require_count("shards is a positive integer", shards)
+    if not isinstance(task, str):
+        raise ConfigError(f"a task is an id, not {task!r:.60}")
     for name, given in {"config": config, "others": others}.items():
         if not isinstance(given, Mapping | None):
             raise ConfigError(f"{name} is a mapping, not {given!r:.60}")
@@ -102,7 +107,7 @@ def collect(
     _check_kind(keep, format)
     setting = _setting_of(task, config or {})
     policies = _policies_of(setting, policy, others or {})
-    _check_fit(setting, policies, format)
+    _check_fit(setting, policies, format, num_envs)
     each = -(-steps // (shards * num_envs))
     plan = {
         "format": FORMAT,
@@ -170,16 +175,18 @@ def _check_kind(keep: str, format: str) -> None:
         raise ConfigError(f"Minari datasets have observations; keep={keep!r} goes with parquet")
 
 
-def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str) -> None:
-    """Check that policies and format fit the world, before anything is begun.
+def _check_fit(setting: Setting, policies: tuple[Policy, ...], format: str, num_envs: int) -> None:
+    """Check that policies, format and number fit the world, before anything is begun.
 
     Raises:
         PolicyError: If a policy does not.
         UnsupportedError: If the format does not.
-        ConfigError: If two agents would have one dataset.
+        ConfigError: If two agents would have one dataset, or so many environments need more memory
+            than this machine has.
     """
     with contextlib.closing(make_world(setting)) as world:
-        Players(world, policies)
+        if Players(world, policies).batchable and isinstance(world, ArrayWorld):
+            require_memory(world, num_envs, [world.config])
         if format == "minari":
             require_minari(world)
             dataset_ids("shard-00000", world.agents)

@@ -20,7 +20,7 @@ from piase_gym.errors import ActionError, ConfigError, ResetNeededError, Snapsho
 from piase_gym.interfaces.results import OUTCOME_SENTENCES
 from piase_gym.interfaces.turns import Perceived, TurnEngine
 from piase_gym.names import look_up
-from piase_gym.registry import load
+from piase_gym.registry import load_named
 
 Step = tuple[Observation, float, bool, dict[str, Any]]
 
@@ -109,17 +109,16 @@ def make_base_env(name: str, config: Mapping[str, Any] | None = None) -> BaseEnv
 
     Raises:
         UnknownNameError: If there is no such name.
-        ConfigError: If what was registered makes no `BaseEnv`.
+        ConfigError: If what was registered cannot be loaded, or makes no `BaseEnv`.
     """
     if not isinstance(config, Mapping | None):
         raise ConfigError(f"settings are a mapping, not {type(config).__name__}")
     settings = dict(config or {})
     if name not in _registered:
         look_up(name)
-
         return WorldBaseEnv(name, **settings)
     target = _registered[name]
-    make: Make = load(target) if isinstance(target, str) else target
+    make: Make = load_named(name, target) if isinstance(target, str) else target
     env = make(settings)
     if not isinstance(env, BaseEnv):
         raise ConfigError(f"{name} made a {type(env).__name__}, which is no BaseEnv")

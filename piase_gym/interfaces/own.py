@@ -12,7 +12,7 @@ from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.parallel import WorldParallelEnv
 from piase_gym.envs.partners import Partners
 from piase_gym.errors import ConfigError
-from piase_gym.registry import TaskSpec, load, own_row, register_task, register_world
+from piase_gym.registry import TaskSpec, load_named, own_row, register_task, register_world
 
 NAMESPACE = "own"
 """The namespace of the ids of environments that are registered without an id."""
@@ -137,9 +137,9 @@ def register_env(env: str | type[OwnEnvironment], id: str | None = None, **confi
         The id.
 
     Raises:
-        ConfigError: If it is no class of an environment of one's own.
+        ConfigError: If it cannot be loaded, or is no class of an environment of one's own.
     """
-    kind: Any = load(env) if isinstance(env, str) else env
+    kind: Any = load_named(id or "register_env", env) if isinstance(env, str) else env
     row = own_row(kind.__name__) if isinstance(kind, type) and is_own(kind) else None
     if row is None:
         raise ConfigError(f"{env!r:.80} is no class of an environment of one's own")

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import math
 import os
+import pickle
 import platform
 import socket
 import time
@@ -24,6 +25,10 @@ DECIDING = ("numpy", "numba", "torch")
 """Libraries whose versions change the last bits of results."""
 
 
+NO_MODULE = "cannot import a module that was asked for"
+"""Why a worker can do no job."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a backend reports about one job.
@@ -34,6 +39,7 @@ class Answer:
         trace: The traceback of the error.
         died: Whether the worker ended, so that the job may be tried again.
         useless: Whether the worker cannot do any job, for example because of another version.
+        stopped: Whether an interrupt that reached the worker ended the job.
         seconds: Wall time of the job.
         host: The machine that did it.
     """
@@ -43,6 +49,7 @@ class Answer:
     trace: str = ""
     died: bool = False
     useless: bool = False
+    stopped: bool = False
     seconds: float = 0.0
     host: str = ""
 
@@ -83,6 +90,8 @@ def do_packed(data: bytes, extend: Callable[[Answer], Answer] = lambda answer: a
     try:
         perform, job = cloudpickle.loads(data)
         answer = do(perform, job)
+    except KeyboardInterrupt:
+        answer = Answer(stopped=True)
     except BaseException as error:  # whatever an import raises
         answer = failed(error)
     answer = extend(answer)
@@ -91,6 +100,15 @@ def do_packed(data: bytes, extend: Callable[[Answer], Answer] = lambda answer: a
     except Exception as error:  # pickling can fail in any way
         unsent = replace(failed(error), error=f"the result cannot be sent: {error}")
         return bytes(cloudpickle.dumps(extend(unsent)))
+
+
+def unpacked(data: bytes) -> Answer:
+    """Return an answer that came from another process as bytes."""
+    try:
+        found: Answer = pickle.loads(data)
+        return found
+    except Exception as error:  # unpickling can fail in any way
+        return replace(failed(error), error=f"the result cannot be read: {error}")
 
 
 def do(perform: Callable[[Any], Any], job: Any) -> Answer:

@@ -21,8 +21,18 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from piase_gym.errors import ConfigError
-from piase_gym.jobs.backend import Answer, Backend, do, do_packed, limit_of, packed, unsendable
+from piase_gym.errors import require_count
+from piase_gym.jobs.backend import (
+    NO_MODULE,
+    Answer,
+    Backend,
+    do,
+    do_packed,
+    limit_of,
+    packed,
+    unpacked,
+    unsendable,
+)
 
 STARTS = 4
 """How many workers in a row may die before they are ready."""
@@ -75,7 +85,11 @@ class Threads:
         """Begin a job in a thread that ends with it, and with this process."""
 
         def work() -> None:
-            self._done.put((number, do(perform, job)))
+            try:
+                answer = do(perform, job)
+            except KeyboardInterrupt:  # by a job, such as a person who plays
+                answer = Answer(stopped=True)
+            self._done.put((number, answer))
 
         threading.Thread(target=work, name=f"job-{number}", daemon=True).start()
 
@@ -96,12 +110,17 @@ def serve(pipe: Connection, modules: Sequence[str]) -> None:
     """Do jobs until the pipe closes: the main function of a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    for module in modules:
-        importlib.import_module(module)
+    useless = b""
+    try:
+        for module in modules:
+            importlib.import_module(module)
+    except Exception as error:  # whatever an import raises
+        useless = pickle.dumps(Answer(error=f"a worker {NO_MODULE}: {error}", useless=True))
     with contextlib.suppress(EOFError, OSError):
         pipe.send_bytes(READY)
         while True:
-            pipe.send_bytes(do_packed(pipe.recv_bytes()))
+            data = pipe.recv_bytes()
+            pipe.send_bytes(useless or do_packed(data))
 
 
 def _end_with_parent() -> None:
@@ -217,7 +236,7 @@ class Processes:
         if data == READY:
             worker.ready, worker.since, self._failed_starts = True, time.monotonic(), 0
         elif worker.number is not None:
-            yield worker.number, pickle.loads(data)
+            yield worker.number, unpacked(data)
             worker.number, worker.limit = None, math.inf
 
     def _end(self, worker: _Worker, why: str) -> Iterator[tuple[int, Answer]]:
@@ -287,8 +306,7 @@ def choose_backend(
         ConfigError: If `workers` is no positive integer.
         MissingExtraError, ClusterError: See `piase_gym.jobs.RayCluster`.
     """
-    if type(workers) is not int or workers < 1:
-        raise ConfigError(f"workers must be a positive integer, not {workers!r}")
+    workers = require_count("workers must be a positive integer", workers)
     if ray is not None:
         from piase_gym.jobs.ray import RayCluster
 

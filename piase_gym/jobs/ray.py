@@ -11,7 +11,6 @@ import importlib
 import logging
 import math
 import os
-import pickle
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 
 from piase_gym.errors import ClusterError, need
 from piase_gym.jobs.backend import (
+    NO_MODULE,
     Answer,
     code_facts,
     difference,
@@ -28,6 +28,7 @@ from piase_gym.jobs.backend import (
     failed,
     limit_of,
     packed,
+    unpacked,
     unsendable,
 )
 
@@ -124,7 +125,7 @@ class RayCluster:
         except self._ray.exceptions.RayError as error:
             first = str(error).strip().splitlines()[0]
             return Answer(error=f"the worker died: {first:.200}", died=True)
-        return Answer(error=got, useless=True) if isinstance(got, str) else pickle.loads(got)
+        return Answer(error=got, useless=True) if isinstance(got, str) else unpacked(got)
 
     def close(self) -> None:
         """End the jobs that are under way, and the connection if it is ours."""
@@ -187,7 +188,7 @@ def do_for_driver(
         for module in modules:
             importlib.import_module(module)
     except ImportError as error:
-        return f"node {node} cannot import a module that was asked for: {error}"
+        return f"node {node} {NO_MODULE}: {error}"
 
     def with_node(answer: Answer) -> Answer:
         error = answer.error and f"on node {node}: {answer.error}"

@@ -116,6 +116,10 @@ def run_jobs(
                     task = under_way.pop(finished)
                     if answer.useless:
                         raise ClusterError(f"{answer.error}; what is finished is kept")
+                    if answer.stopped:  # Ctrl-C reaches the workers of a terminal, too
+                        stop.set()
+                        todo.append(task)
+                        continue
                     if answer.died and (
                         smaller := _remaining_part(task, parts(task.job), backend.attempts)
                     ):

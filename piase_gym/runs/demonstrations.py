@@ -16,7 +16,7 @@ from piase_gym.core.files import replacing
 from piase_gym.core.rng import check_seed, episode_seed
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.partners import post_asides
-from piase_gym.errors import ConfigError, LogWriteError
+from piase_gym.errors import ConfigError, LogWriteError, require_count
 from piase_gym.jobs import Backend, choose_backend, run_jobs
 from piase_gym.runs.exports import export, format_of
 from piase_gym.runs.reader import read
@@ -70,8 +70,7 @@ def demonstrate(
         JobError: If an episode could not be played.
         StoppedError: After Ctrl-C.
     """
-    if type(episodes) is not int or episodes < 1:
-        raise ConfigError(f"episodes is an integer from 1 on, not {episodes!r:.60}")
+    episodes = require_count("episodes is an integer from 1 on", episodes)
     if (view := config.pop("view", "vector")) != "vector":
         raise ConfigError(f"demonstrations are played with view='vector', not {view!r:.60}")
     env = parallel_env(world, view="vector", **config)  # errors appear before anybody plays
@@ -79,7 +78,7 @@ def demonstrate(
     make_agent(policy)
     seed, format = check_seed(seed), format_of(Path(out), format)
     one_log = format not in ("chat", "minari")
-    if one_log and (workers > 1 or ray is not None):
+    if one_log and (workers != 1 or ray is not None):
         raise ConfigError(f"format={format!r} is written of one log, by workers=1")
     whole = _Part(world, config, policy, format, seed, range(episodes))
     with contextlib.closing(choose_backend(workers, ray, modules=modules)) as backend:

@@ -15,20 +15,19 @@ from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, UnsupportedError, need
 
 
-def require_minari(world: World[Any, Any]) -> Any:
-    """Return Minari, if it is installed and the actions of a world are numbers.
+def require_minari(world: World[Any, Any]) -> None:
+    """Check that Minari is installed and the actions of a world are numbers.
 
     Raises:
         MissingExtraError: If Minari is not installed.
         UnsupportedError: If the world has no commands by index.
     """
     need("h5py", "Minari datasets")
-    minari = need("minari", "Minari datasets")
+    need("minari", "Minari datasets")
     if not world.capabilities.discrete:
         raise UnsupportedError(
             f"{world.name} has no commands by index, so its actions are no numbers"
         )
-    return minari
 
 
 def dataset_ids(namespace: str, agents: Iterable[str]) -> dict[str, str]:
@@ -120,6 +119,27 @@ class Episodes:
         return taken
 
 
+def new_storage(folder: Path, dataset: str, world: World[Any, Any], description: str) -> Any:
+    """Begin a dataset of a world's vectors and actions in a new folder, and return its storage."""
+    minari = need("minari", "Minari datasets")
+    path = folder / "data"
+    path.mkdir(parents=True)
+    spaces = {"observation_space": world.vector_space, "action_space": Discrete(world.num_actions)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there is no spec of an environment
+        storage = minari.dataset.minari_storage.MinariStorage.new(
+            path, **spaces, data_format="hdf5"
+        )
+    entry = {
+        "dataset_id": dataset,
+        "minari_version": minari.__version__,
+        "algorithm_name": "piase_gym",
+        "description": description,
+    }
+    storage.update_metadata(entry)
+    return storage
+
+
 class Datasets:
     """Writes rows of steps as datasets ``<namespace>/<agent>-v0``, in constant memory.
 
@@ -142,7 +162,7 @@ class Datasets:
     def __init__(
         self, folder: Path, namespace: str, world: World[Any, Any], description: str
     ) -> None:
-        self._minari = require_minari(world)
+        require_minari(world)
         self._folder, self._world = folder, world
         self._ids = dataset_ids(namespace, world.agents)
         self._description = description
@@ -168,32 +188,10 @@ class Datasets:
         """Write the episodes that are over."""
         for agent, episodes in self._episodes.take().items():
             if agent not in self._storages:
-                self._storages[agent] = self._new(agent)
+                dataset = self._ids[agent]
+                place = self._folder / dataset.rpartition("/")[2]
+                self._storages[agent] = new_storage(place, dataset, self._world, self._description)
             self._storages[agent].update_episodes(episodes)
-
-    def _new(self, agent: str) -> Any:
-        """Begin the dataset of an agent."""
-        from minari.dataset.minari_storage import MinariStorage
-
-        dataset = self._ids[agent]
-        path = self._folder / dataset.rpartition("/")[2] / "data"
-        path.mkdir(parents=True)
-        world = self._world
-        spaces = {
-            "observation_space": world.vector_space,
-            "action_space": Discrete(world.num_actions),
-        }
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # that there is no spec of an environment
-            storage = MinariStorage.new(path, **spaces, data_format="hdf5")
-        entry = {
-            "dataset_id": dataset,
-            "minari_version": self._minari.__version__,
-            "algorithm_name": "piase_gym",
-            "description": self._description,
-        }
-        storage.update_metadata(entry)
-        return storage
 
     def __enter__(self) -> Datasets:
         """Return the writer itself."""

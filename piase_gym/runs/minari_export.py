@@ -6,20 +6,19 @@ lines will do.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
-import warnings
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
-
-from gymnasium.spaces import Discrete
 
 from piase_gym.core.commands import Command
 from piase_gym.core.world import World
-from piase_gym.errors import ConfigError, LogWriteError
+from piase_gym.errors import ConfigError, LogWriteError, need
 from piase_gym.runs.manifest import command_value
-from piase_gym.runs.minari_episodes import Episodes, dataset_ids, require_minari
+from piase_gym.runs.minari_episodes import Episodes, dataset_ids, new_storage, require_minari
 from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer
 from piase_gym.runs.schema import Event
@@ -56,23 +55,44 @@ def _check_name(name: str) -> None:
 
 def check_datasets(
     world: World[Any, Any], name: str, agents: Iterable[str], overwrite: bool
-) -> tuple[Any, list[str]]:
+) -> dict[str, Path]:
     """Check that datasets of agents can be written.
 
     Returns:
-        The Minari module, and the ids of the datasets that exist already.
+        Where each goes, by its id.
 
     Raises:
         ConfigError, LogWriteError, UnsupportedError, MissingExtraError: See `to_minari`.
     """
     _check_name(name)
-    minari = require_minari(world)
-    known = list(minari.list_local_datasets())
-    for dataset in dataset_ids(name, agents).values():
-        if not overwrite and dataset in known:
-            message = f"there is a dataset {dataset} already; give another name, or overwrite=True"
-            raise LogWriteError(message)
-    return minari, known
+    require_minari(world)
+    place_of = need("minari.storage", "Minari datasets").get_dataset_path
+    places: dict[str, Path] = {id: place_of(id) for id in dataset_ids(name, agents).values()}
+    for dataset, place in places.items():
+        with _writing(dataset):
+            if place.exists() and not (place / "data").is_dir():
+                raise LogWriteError(f"{place} is no dataset; give another name")
+            if place.exists() and not overwrite:
+                raise LogWriteError(
+                    f"there is a dataset {dataset} already; give another name, or overwrite=True"
+                )
+    return places
+
+
+@contextmanager
+def _writing(dataset: str) -> Iterator[None]:
+    """Say of which dataset a file cannot be written.
+
+    Raises:
+        LogWriteError: If one cannot.
+    """
+    try:
+        yield
+    except LogWriteError:
+        raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise LogWriteError(f"the dataset {dataset} cannot be written: {reason}") from None
 
 
 def gather(run: Run) -> dict[str, list[Any]]:
@@ -98,7 +118,8 @@ def write_datasets(
         name: The first part of the ids.
         episodes: What `gather` returns.
         description: A description of the datasets.
-        overwrite: Whether existing datasets may be overwritten.
+        overwrite: Whether existing datasets may be overwritten; they are replaced when all new ones
+            are complete.
 
     Returns:
         The ids of the datasets.
@@ -106,36 +127,36 @@ def write_datasets(
     Raises:
         ConfigError, LogWriteError: See `to_minari`.
     """
-    minari, known = check_datasets(world, name, episodes, overwrite)
-    ids = dataset_ids(name, episodes)
-    for agent, dataset in ids.items():
-        if dataset in known:
-            minari.delete_dataset(dataset)
-        _write(minari, dataset, episodes[agent], world, description)
-    return list(ids.values())
+    places = check_datasets(world, name, episodes, overwrite)
+    if not places:
+        return []
+    spaces = need("minari.namespace", "Minari datasets")
+    with _writing(name):
+        if name not in spaces.list_local_namespaces():
+            spaces.create_namespace(name)
+        folder = next(iter(places.values())).parent
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder) as scratch:
+            new = {dataset: Path(scratch, place.name) for dataset, place in places.items()}
+            for dataset, gathered in zip(places, episodes.values(), strict=True):
+                with _writing(dataset):
+                    storage = new_storage(new[dataset], dataset, world, description)
+                    storage.update_episodes(gathered)
+            for dataset, place in places.items():  # when all are there
+                _put(new[dataset], place)
+    return list(places)
 
 
-def _write(
-    minari: Any, dataset: str, episodes: list[Any], world: World[Any, Any], description: str
-) -> None:
-    """Write one dataset."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that no author, e-mail or code link is given
-        try:
-            minari.create_dataset_from_buffers(
-                dataset,
-                [
-                    dataclasses.replace(episode, id=number)
-                    for number, episode in enumerate(episodes)
-                ],
-                observation_space=world.vector_space,
-                action_space=Discrete(world.num_actions),
-                description=description,
-                algorithm_name="piase_gym",
-            )
-        except OSError as error:
-            reason = error.strerror or error
-            raise LogWriteError(f"the dataset {dataset} cannot be written: {reason}") from None
+def _put(new: Path, place: Path) -> None:
+    """Put a folder in a place; what was there before goes to where the folder was."""
+    before = new.with_name(f"{new.name}.before")
+    if place.exists():
+        place.replace(before)
+    try:
+        new.replace(place)
+    except BaseException:
+        if before.exists():
+            before.replace(place)
+        raise
 
 
 class _Gatherer:

@@ -10,11 +10,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import canonical_json
 from piase_gym.core.files import SCENARIO_SUFFIXES, is_file
+from piase_gym.core.jsonable import python_value
 from piase_gym.errors import ScenarioError, UnknownNameError, suggest
 from piase_gym.registry import list_worlds, make_config, world_spec
 from piase_gym.scenarios.characters import Character
@@ -168,11 +170,18 @@ def _of_mapping(given: Mapping[Any, Any], world: str | None) -> Scenario:
     if world is not None and not {"world", "environment_type"} & set(data):
         data["environment_type"] = world
     try:
-        text = json.dumps(data, indent=2)
+        text = json.dumps(data, indent=2, default=_of_python)
     except (TypeError, ValueError, RecursionError) as error:
         raise ScenarioError(f"<dict>:1:1: this is no plain data: {error}") from None
     path = Path("<dict>")
     return build(_with_base(read_text(text, str(path), as_json=True), path, ()), path)
+
+
+def _of_python(value: object) -> Any:
+    """Return a number or an array of NumPy as Python's."""
+    if isinstance(value, np.ndarray | np.generic):
+        return python_value(value)
+    raise TypeError(f"a {type(value).__name__} is neither text nor number")
 
 
 def _find(path_or_name: str | Path) -> Path:

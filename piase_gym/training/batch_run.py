@@ -168,7 +168,8 @@ def load_policies(path: str | Path) -> list[Policy]:
     options |= {"num_envs": 1, "num_steps": 1, "threads": torch.get_num_threads()}
     small = ppo.Settings(**options)
     partners = partners_of(settings, settings.make_world().agents)
-    trainer = ppo.Trainer(settings.task, small, 0, partners=partners or None, **settings.config)
+    with torch.random.fork_rng(devices=[]):  # the caller's draws are not ours
+        trainer = ppo.Trainer(settings.task, small, 0, partners=partners or None, **settings.config)
     try:
         for learner, state in zip(trainer.learners, found["policies"], strict=True):
             learner.policy.load_state_dict(state)

@@ -115,7 +115,10 @@ class Folder:
             TrainingError: If they are damaged.
         """
         try:
-            return [json.loads(line) for line in self.progress.read_text("utf-8").splitlines()]
+            rows = [json.loads(line) for line in self.progress.read_text("utf-8").splitlines()]
+            if not all(isinstance(row, dict) and type(row.get("steps")) is int for row in rows):
+                raise ValueError("a line tells no steps")
+            return rows
         except OSError:
             return []
         except ValueError as error:

@@ -160,7 +160,11 @@ def make_curriculum_env(
     keep(batch)  # before the curriculum hears that an episode begins
     agent = agent_of(curriculum, batch.agents)
     inner = batch if log is None else AvtLogger(batch, log, level="actions")
-    return CurriculumWrapper(inner, {agent: curriculum}, **options)
+    try:
+        return CurriculumWrapper(inner, {agent: curriculum}, **options)
+    except BaseException:  # such as progress in another curriculum
+        inner.close()
+        raise
 
 
 def controller_of(env: Any) -> Any:

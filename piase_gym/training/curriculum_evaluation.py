@@ -5,6 +5,7 @@ Where the step has few levels, training meets all of them, and so does the test.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,7 @@ class LastStepEvaluator:
         self.config, self.batched = config, not isinstance(env, SlotBatch)
         self.place = list(env.agents).index(self.agent)
         self.partners = dict(curriculum.partners) or None
+        self.side_by_side = env.num_envs  # as many as in training find room in a test
         world = load(spec.world, spec)(config)
         try:
             fixed, seeds = levels.is_fixed(world), SEEDS["new_levels"]
@@ -58,7 +60,8 @@ class LastStepEvaluator:
     def evaluate(self, policy: Any) -> Results:
         """Play one episode of each level; actions are sampled, always with the same seed."""
         if not self.batched:
-            return play_slots(policy, self.config, self.seeds, self.agent, self.partners)
+            args = policy, self.config, self.seeds, self.agent, self.partners
+            return play_slots(*args, side_by_side=self.side_by_side)
         from piase_gym.training.playing import play_returns
 
         won, returns = play_returns(policy, self.config, self.seeds, partners=self.partners)
@@ -71,30 +74,49 @@ def play_slots(
     seeds: Sequence[int],
     agent: str | None = None,
     partners: Mapping[str, str] | None = None,
+    side_by_side: int | None = None,
 ) -> Results:
-    """Play one episode for each seed side by side, each in its own environment.
+    """Play one episode for each seed, each in an environment of its own.
 
     This is for worlds without a batched kernel; for others see `training.playing.play_returns`.
+    What is drawn for an episode does not depend on `side_by_side`, the number of environments that
+    are open at once: by default all.
     """
+    won, returns = np.zeros(len(seeds), np.bool_), np.zeros(len(seeds))
+    size = side_by_side or len(seeds)
+    for first in range(0, len(seeds), size):
+        slots = range(first, min(first + size, len(seeds)))
+        with contextlib.ExitStack() as stack:
+            envs = [
+                stack.enter_context(
+                    contextlib.closing(GymEnv(config, agent=agent, partners=partners))
+                )
+                for _ in slots
+            ]
+            part = slice(slots.start, slots.stop)
+            won[part], returns[part] = _play_group(policy, envs, seeds, part)
+    return won, returns
+
+
+def _play_group(policy: Any, envs: Sequence[GymEnv], seeds: Sequence[int], part: slice) -> Results:
+    """Play the episodes of a part of the seeds side by side."""
     import torch
 
-    envs = [GymEnv(config, agent=agent, partners=partners) for _ in seeds]
-    generator = torch.Generator().manual_seed(seeds[0])
-    views = [env.reset(seed=seed) for env, seed in zip(envs, seeds, strict=True)]
+    generator = torch.Generator().manual_seed(int(seeds[0]))
+    views = [env.reset(seed=seed) for env, seed in zip(envs, seeds[part], strict=True)]
     shown = np.stack([view for view, _ in views])
     masks = np.stack([info["action_mask"] for _, info in views])
     won, alive = np.zeros(len(envs), np.bool_), np.ones(len(envs), np.bool_)
     returns = np.zeros(len(envs))
+    probs = torch.ones(len(seeds), masks.shape[1])
     while alive.any():
         with torch.no_grad():
-            probs = policy(torch.as_tensor(shown), torch.as_tensor(masks))[0].probs
-        drawn = torch.multinomial(probs, 1, generator=generator)[:, 0].tolist()
+            probs[part] = policy(torch.as_tensor(shown), torch.as_tensor(masks))[0].probs
+        drawn = torch.multinomial(probs, 1, generator=generator)[part, 0].tolist()
         for slot in np.flatnonzero(alive).tolist():
             view, reward, terminated, truncated, info = envs[slot].step(drawn[slot])
             shown[slot], masks[slot] = view, info["action_mask"]
             returns[slot] += float(reward)
             if terminated or truncated:
                 alive[slot], won[slot] = False, info["result"] == "won"
-    for env in envs:
-        env.close()
     return won, returns

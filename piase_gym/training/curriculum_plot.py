@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.benchmarks.evaluation.plots import COLOURS, new_figure
+from piase_gym.core.files import replacing
 from piase_gym.curricula.learning_path import LearningPath, short_name
-from piase_gym.errors import ConfigError, StorageError
+from piase_gym.errors import ConfigError
 
 BLUE, RED, GREEN = COLOURS[:3]
 BINS = 60
@@ -49,11 +50,8 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
     grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for number, learning_path in enumerate(drawable):
         draw(learning_path, grid[2 * number], grid[2 * number + 1])
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(place, dpi=150)
-    except OSError as error:
-        raise StorageError(f"{place} could not be written: {error.strerror}") from error
+    with replacing(place) as new:
+        figure.savefig(new, dpi=150)
     return place
 
 

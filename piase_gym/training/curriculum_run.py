@@ -95,6 +95,7 @@ class CurriculumTraining:
             settings.check_goes_on(folder)
         ppo_settings = self._ppo_settings()
         ppo = import_ppo()  # torch takes seconds, so what can be checked without it comes first
+        self._threads = ppo.torch.get_num_threads()
         kept = load_policy(self.folder) if resume else None
         path = self.folder / PROGRESS
         repeated = RepeatedStore(path) if resume else None
@@ -109,7 +110,18 @@ class CurriculumTraining:
             log=self._log_path() if settings.log else None,
         )
         self.env = RecordingEnv(env, self.folder / ACTIONS, settings.num_steps)
-        self.controller = controller_of(env)
+        try:
+            self._begin_or_resume(ppo, ppo_settings, kept, repeated)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin_or_resume(
+        self, ppo: Any, ppo_settings: ppo_settings.Settings, kept: Any, repeated: Any
+    ) -> None:
+        """Make the trainer, and begin, or go on from a checkpoint and what was played before it."""
+        settings = self.settings
+        self.controller = controller_of(self.env.env)
         (self.agent,) = self.controller.curricula
         self._starts: list[int] = []
         self.controller.attempt_listeners.append(self._hear)
@@ -223,7 +235,10 @@ class CurriculumTraining:
         rollout.alive.view(shape)[~learn] = False
 
     def close(self) -> None:
-        """Close the environments."""
+        """Close the environments, and give torch back the threads that it had before."""
+        import torch
+
+        torch.set_num_threads(self._threads)
         self.env.close()
 
     def _look(self, played: EpisodeCounts) -> TrainingStatus:

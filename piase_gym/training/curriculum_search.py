@@ -20,7 +20,7 @@ from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula import load
 from piase_gym.curricula.directors import director_name
 from piase_gym.curricula.simulated_learner import base_fields, world_of
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, require_count
 from piase_gym.jobs import Backend, LineFile, Outcome, do_missing
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator
 from piase_gym.training.curriculum_run import CurriculumTraining
@@ -90,6 +90,7 @@ def train_candidate(job: SearchJob) -> dict[str, Any]:
             look = training.train()
             if training.interrupted:
                 raise KeyboardInterrupt
+            training.env.close()  # makes room for the environments of the test
             won, returns = evaluator.evaluate(training.trainer.policy)
         finally:
             training.close()
@@ -164,8 +165,7 @@ def _check(jobs: Sequence[SearchJob]) -> None:
         settings, curriculum = job.settings, load(job.settings.curriculum)
         settings.check()
         settings.check_names(curriculum)
-        if job.tests < 1:
-            raise ConfigError(f"a test has at least one level, not {job.tests}")
+        require_count("a test has at least one level", job.tests)
         if str(job) in seen:
             raise ConfigError(f"{job} is there twice")
         seen.add(str(job))

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ConfigDict
 
+from piase_gym.core.jsonable import jsonable
 from piase_gym.core.rng import check_seed
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.directors import make_director
@@ -17,7 +19,7 @@ from piase_gym.curricula.progress import typed
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.simulated_learner import base_fields, world_of
 from piase_gym.envs.arguments import resolve
-from piase_gym.errors import ConfigError, MissingExtraError, StorageError
+from piase_gym.errors import ConfigError, MissingExtraError, StorageError, require_count
 
 SETTINGS, POLICY, LOG = "settings.json", "policy.pt", "log.jsonl"
 PPO: Mapping[str, Any] = {"minibatch": 512, "epochs": 3}
@@ -60,6 +62,12 @@ class CurriculumTrainingSettings:
     log: bool = False
     ppo: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Take NumPy's numbers for Python's, which files can hold."""
+        for own in fields(self):
+            if isinstance(value := getattr(self, own.name), np.generic):
+                object.__setattr__(self, own.name, value.item())
+
     def check_goes_on(self, folder: str | Path) -> None:
         """Check that the run in a folder can continue with these settings.
 
@@ -69,7 +77,7 @@ class CurriculumTrainingSettings:
         """
         kept = read_settings_of(folder)
         for name in (own.name for own in fields(self) if own.name not in LATER):
-            mine, theirs = getattr(self, name), getattr(kept, name)
+            mine, theirs = (jsonable(getattr(of, name)) for of in (self, kept))
             if name != "curriculum" and mine != theirs:
                 raise ConfigError(
                     f"the run in {folder} has {name} {theirs!r}, so it cannot go on with {mine!r}; "
@@ -77,16 +85,17 @@ class CurriculumTrainingSettings:
                 )
 
     def check(self) -> None:
-        """Check the numbers.
+        """Check the numbers and mappings.
 
         Raises:
             ConfigError: If one is not allowed.
         """
         check_seed(self.seed)
         for name in ("steps", "num_envs", "num_steps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"{name} is a positive number, not {value!r}")
+            require_count(f"{name} is a positive number", getattr(self, name))
+        for name in ("config", "ppo"):
+            if not isinstance(value := getattr(self, name), Mapping):
+                raise ConfigError(f"{name} is a mapping, not {value!r:.60}")
 
     def check_names(self, curriculum: DevelopmentalCurriculum) -> None:
         """Check that director, world and fields of its config exist, without making anything.

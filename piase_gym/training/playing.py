@@ -71,7 +71,7 @@ def play_returns(
         config: Further arguments of `batch_env`.
     """
     env = piase_gym.batch_env(task, num_envs=len(seeds), autoreset="disabled", **config)
-    generator = torch.Generator().manual_seed(seeds[0])
+    generator = torch.Generator().manual_seed(int(seeds[0]))
     shown, infos = env.reset(list(seeds))
     shape = infos["alive"].shape
     policies = [policy] * shape[1] if isinstance(policy, Policy) else list(policy)

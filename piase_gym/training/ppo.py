@@ -49,7 +49,7 @@ from piase_gym.benchmarks.evaluation.levels import train_apart
 from piase_gym.benchmarks.evaluation.protocol import first_seed
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.commands import RESULTS, Result
-from piase_gym.core.files import write_json
+from piase_gym.core.files import require_folder, write_json
 from piase_gym.errors import ConfigError
 from piase_gym.training.networks import Choice, Policy, make_room
 from piase_gym.training.playing import HELD_OUT, evaluate, play, play_returns
@@ -224,12 +224,31 @@ class Learner:
         self.optimizer.step()
 
 
+def check_envs(env: Any, settings: Settings) -> None:
+    """Check that environments step as training needs it, as far as they say how they step.
+
+    Raises:
+        ConfigError: If they do not.
+    """
+    count, autoreset = settings.num_envs, getattr(env, "autoreset", None)
+    if env.num_envs != count:
+        raise ConfigError(f"the settings have num_envs={count}, and here are {env.num_envs}")
+    right = "next_step" if settings.central else "same_step"
+    if autoreset == "disabled" or (settings.central and autoreset == "same_step"):
+        raise ConfigError(f"training needs autoreset={right!r}, not {autoreset!r}")
+    if getattr(env, "infos", "full") != "full":
+        raise ConfigError(f"training needs infos='full', not {env.infos!r}")
+
+
 class Trainer:
     """Trains the policies of a task: one for all agents, or one for each role.
 
     `task` is an id, a world's name, or existing environments that step like a batch with
     ``autoreset="same_step"``, such as a batch that is wrapped by a curriculum. With a central
     critic they step as with ``autoreset="next_step"``, so that last states are seen.
+
+    Raises:
+        ConfigError: If the environments do not step so, or a setting does not fit them.
 
     Attributes:
         learners: One for each role.
@@ -259,6 +278,7 @@ class Trainer:
                 self.own_costs = self.env.add_config(plain.configs[0])
         elif settings.training_reward != "own":
             raise ConfigError("training rewards need the name of a task")
+        check_envs(self.env, settings)
         check_self_play(settings.self_play, len(self.env.agents))
         self.learners = [Learner(settings, self.env, seats) for seats in self._roles()]
         self.shaping = None
@@ -486,6 +506,8 @@ def main() -> None:
     tasks, seeds, out = options.pop("tasks"), options.pop("seeds"), options.pop("out")
     options["roles"] = tuple(options["roles"])
     settings, console = Settings(**options), Console()
+    if out is not None:
+        require_folder(out.parent)  # what cannot be stored is not computed
     runs = [run(task, settings, seed, console) for task in tasks for seed in seeds]
     versions = {"piase_gym": piase_gym.__version__, "torch": torch.__version__}
     if out is not None:

@@ -10,6 +10,7 @@ import functools
 from dataclasses import dataclass
 from typing import Annotated, Any, get_origin, get_type_hints
 
+import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from piase_gym.core.limits import Share
@@ -54,7 +55,7 @@ class Settings:
     threads: Count = 1
 
     def __post_init__(self) -> None:
-        """Check the values.
+        """Check the values, and take NumPy's numbers for Python's, which checkpoints can hold.
 
         Raises:
             ConfigError: If one is no number of its kind, or there is no such reward.
@@ -63,6 +64,8 @@ class Settings:
             allowed = ", ".join(REWARDS)
             raise ConfigError(f"training_reward is {self.training_reward!r}; allowed: {allowed}")
         for name, kind in _numbers().items():
+            if isinstance(value := getattr(self, name), np.generic):
+                object.__setattr__(self, name, value.item())
             try:
                 kind.validate_python(getattr(self, name), strict=True)
             except ValidationError as error:

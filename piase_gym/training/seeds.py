@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from piase_gym.errors import JobError
+from piase_gym.errors import JobError, StoppedError
 from piase_gym.jobs import Backend, run_jobs
 from piase_gym.jobs.folders import Files, OutFolder, out_folder
 from piase_gym.training.checkpoints import Folder
@@ -43,6 +44,15 @@ def train_one(run: SeedRun) -> tuple[TrainResult, Files]:
         return replace(result, policy=policy), files()
 
 
+@contextmanager
+def _naming_resume() -> Iterator[None]:
+    """Say in a `StoppedError` how trainings are gone on with."""
+    try:
+        yield
+    except StoppedError as error:
+        raise StoppedError(f"{error}, with --resume") from None
+
+
 def train_seeds(
     runs: Mapping[int, tuple[TrainSettings, Path]],
     backend: Backend,
@@ -66,7 +76,7 @@ def train_seeds(
         known = Folder(folder).settings.exists()
         check_run_folder(Folder(folder), settings, resume and known)
     (parent,) = {folder.parent for _, folder in runs.values()}
-    with out_folder(parent) as out:
+    with out_folder(parent) as out, _naming_resume():
         jobs = [SeedRun(settings, folder.name, out) for settings, folder in runs.values()]
         for outcome in run_jobs(jobs, train_one, backend, name=str):
             if outcome.error is None:

@@ -58,6 +58,10 @@ class Session(ABC):
     def steps(self) -> int:
         """Agent steps so far."""
 
+    def close(self) -> None:
+        """Release what plays the dev seeds."""
+        self.world.close()
+
     @property
     def cpu_seconds(self) -> float:
         """CPU-seconds of all sessions so far."""

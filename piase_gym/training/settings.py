@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from piase_gym.agents.policy_registry import check_policy
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.core.config import explain
 from piase_gym.core.files import require_folder
+from piase_gym.core.jsonable import python_value
 from piase_gym.core.limits import Share
 from piase_gym.core.world import World
 from piase_gym.envs.arguments import partners_around
@@ -73,7 +75,7 @@ class TrainSettings(BaseModel):
     value_weight: Weight = Field(0.5, description="weight of the value loss")
     normalize_rewards: bool = Field(True, description="divide rewards by the std of returns")
     width: Count = Field(128, description="length of the encoding of symbols")
-    layers: tuple[int, ...] = Field((128,), description="widths of the hidden layers")
+    layers: tuple[Count, ...] = Field((128,), description="widths of the hidden layers")
     reward_scale: Positive = Field(0.1, description="factor by which rewards are multiplied")
     training_reward: Literal[
         "own", "small_costs", "own_costs_later", "shaped", "small_costs_shaped", "prosocial"
@@ -123,6 +125,12 @@ class TrainSettings(BaseModel):
         else:
             equal_minibatch(self.minibatch, self.num_envs * self.num_steps * learners)
 
+    @field_validator("config")
+    @classmethod
+    def _without_numpy(cls, config: dict[str, Any]) -> dict[str, Any]:
+        """Take NumPy's numbers for Python's, which files can hold."""
+        return {key: _of_python(value) for key, value in config.items()}
+
     def _config(self) -> Any:
         """Return the checked config of the world that is trained in."""
         spec, task = find(self.task)
@@ -154,6 +162,15 @@ class TrainSettings(BaseModel):
         mine, theirs = self.model_dump(mode="json"), other.model_dump(mode="json")
         rows = [key for key in mine if mine[key] != theirs[key]]
         return [f"{key} is {theirs[key]!r} there and {mine[key]!r} here" for key in rows]
+
+
+def _of_python(value: Any) -> Any:
+    """Return a value of a config without NumPy's numbers and arrays."""
+    if isinstance(value, np.ndarray | np.generic):
+        return python_value(value)
+    if isinstance(value, Mapping):
+        return {key: _of_python(part) for key, part in value.items()}
+    return [_of_python(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True)

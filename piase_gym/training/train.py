@@ -9,6 +9,7 @@ on the same machine and versions.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import time
 from collections.abc import Callable
@@ -20,7 +21,14 @@ from piase_gym.agents.sb3_archive import CARD
 from piase_gym.agents.sb3_network import Network, require_finite
 from piase_gym.core.files import write_json, write_whole
 from piase_gym.core.interrupts import on_first_interrupt
-from piase_gym.errors import MissingExtraError, PolicyError, StorageError, TrainingError
+from piase_gym.errors import (
+    CapacityError,
+    ConfigError,
+    MissingExtraError,
+    PolicyError,
+    StorageError,
+    TrainingError,
+)
 from piase_gym.training.batch_run import BatchRun
 from piase_gym.training.checkpoints import STATE, Folder, pack, restore_state, state_of
 from piase_gym.training.evaluation import look
@@ -94,10 +102,13 @@ class Run(Session):
             raise
         except OSError as error:
             raise StorageError(f"{self.folder.path} could not be written: {error}") from error
-        finally:
-            self.model.logger.close()
-            self.vec.close()
         return self.write_result(self.folder.policy, self.saved_at, card=self.card)
+
+    def close(self) -> None:
+        """Close the environments and TensorBoard's file."""
+        self.model.logger.close()
+        self.vec.close()
+        super().close()
 
     def _learn(self) -> None:
         """Let Stable-Baselines3 learn; `between` is called whenever everything is at rest."""
@@ -201,6 +212,7 @@ def train(
 
     Raises:
         ConfigError: If the folder holds a run already, or, with `resume`, another one.
+        CapacityError: If this machine has no room for so many environments.
         TrainingError: If the policy diverges, or the checkpoints cannot be used.
         StorageError: If something cannot be written; earlier checkpoints are kept.
     """
@@ -216,11 +228,17 @@ def train(
         else:
             run = Run(settings, folder, report)
             begun = bool(folder.checkpoints())
-        if not folder.settings.exists():
-            write_json(folder.settings, settings.model_dump(mode="json"))
-        if resume and begun:
-            run.resume()
-        return run.train()
+        with contextlib.closing(run):
+            if not folder.settings.exists():
+                write_json(folder.settings, settings.model_dump(mode="json"))
+            if resume and begun:
+                run.resume()
+            try:
+                return run.train()
+            except (CapacityError, ConfigError):  # such as too many environments for this machine
+                if run.saved_at < 0:  # other settings may take the folder
+                    folder.settings.unlink(missing_ok=True)
+                raise
     finally:
         torch.set_num_threads(threads)
 

@@ -18,6 +18,8 @@ from tests import probes
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 
+from stable_baselines3.common.evaluation import evaluate_policy  # noqa: E402
+from stable_baselines3.common.monitor import Monitor  # noqa: E402
 from stable_baselines3.common.vec_env import VecVideoRecorder  # noqa: E402
 
 from piase_gym.adapters import sb3_vec  # noqa: E402  # needs the extra
@@ -253,6 +255,27 @@ def test_statistics_are_those_of_real_episodes() -> None:
     assert told > 60
 
 
+@pytest.mark.parametrize("batched", [True, False])
+def test_sb3_evaluates_episodes_and_no_waits(
+    batched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda world: False)
+    team: dict[str, Any] = {"agents": 3, "width": 4, "height": 4, "max_steps": 15}
+    vec = sb3_vec("GridWorld", num_envs=2, join_at=(0, 4, 6), **team)
+    model = sb3.PPO("MlpPolicy", vec, n_steps=16, batch_size=32, device="cpu", seed=0)
+    vec.seed(0)
+    found = evaluate_policy(model, vec, 30, deterministic=True, return_episode_rewards=True)
+    vec.seed(0)
+    shown, each = vec.reset(), [list[tuple[float, int]]() for _ in range(vec.num_envs)]
+    while min(map(len, each)) < 5:
+        shown, _, _, infos = vec.step(model.predict(shown, deterministic=True)[0])
+        for slot, info in enumerate(infos):
+            if "episode" in info:
+                each[slot].append((info["episode"]["r"], info["episode"]["l"]))
+    assert sorted(zip(*found, strict=True)) == sorted(row for rows in each for row in rows[:5])
+
+
 def test_a_vec_env_goes_on_from_a_snapshot() -> None:
     def play(vec: Any, steps: int) -> list[Any]:
         rng = np.random.default_rng(1)
@@ -319,6 +342,9 @@ def test_a_seed_is_that_of_one_reset(batched: bool, monkeypatch: pytest.MonkeyPa
     vec.reset()
     assert not {info["seed"] for info in vec.reset_infos} & {4, 5}
     assert vec.seed() == [None, None]
+    for seed in (-1, "x", 2**63 - 1):
+        with pytest.raises(ConfigError, match="is not allowed; seeds are integers"):
+            vec.seed(seed)  # type: ignore[arg-type]
 
 
 def test_slots_have_masks_and_a_render_mode_and_nothing_else() -> None:
@@ -340,6 +366,8 @@ def test_slots_have_masks_and_a_render_mode_and_nothing_else() -> None:
         False,
     ]
     assert vec.env_is_wrapped(BaseParallelWrapper, [0, 1]) == [False, False]
+    assert vec.env_is_wrapped(Monitor, [0, 1]) == [True, True]
+    assert sb3_vec("GridWorld", 2, infos="none").env_is_wrapped(Monitor) == [False, False]
     assert len(vec.get_images()) == 2
     for wrong in (
         lambda: vec.get_attr("map"),

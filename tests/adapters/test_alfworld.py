@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym.adapters.alfworld import get_environment, load_config
@@ -144,3 +145,51 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
             (folder / name).write_text(damaged, "utf-8")
             with pytest.raises(ConfigError, match=told):
                 get_environment()(config(tmp_path, tmp_path / name), "train")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (5, "a config is a mapping or its path, not 5"),
+        ({"env": None}, "env is a mapping, not None"),
+        ({"env": {"task_types": 5}}, "env.task_types is a list of numbers from 1 to 6, not 5"),
+        ({"env": {"task_types": [[1]]}}, "env.task_types is a list of numbers from 1 to 6"),
+        ({"dataset": None}, "dataset is a mapping, not None"),
+        ({"dataset": {"num_train_games": "all"}}, "dataset.num_train_games is an integer"),
+        ({"general": None}, "general is a mapping, not None"),
+        ({"dagger": {"training": None}}, "dagger.training is a mapping, not None"),
+        (
+            {"dagger": {"training": {"max_nb_steps_per_episode": [1]}}},
+            r"dagger.training.max_nb_steps_per_episode is an integer, not \[1\]",
+        ),
+    ],
+)
+def test_an_entry_that_makes_no_sense_is_named(changes: Any, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        get_environment()(changes).init_env(1)
+
+
+def test_wrong_calls_are_refused_and_change_nothing(tmp_path: Path) -> None:
+    games = get_environment()({"dataset": {"num_train_games": 2}})
+    with pytest.raises(ConfigError, match=r"unknown train_eval \['train'\]"):
+        get_environment()({}, train_eval=["train"])  # type: ignore[arg-type]
+    env = games.init_env(np.int64(1))  # type: ignore[arg-type]
+    env.reset()
+    for commands in (None, 5, "look", [], ["look", "look"]):
+        with pytest.raises(ActionError, match="a list of 1 commands"):
+            env.step(commands)  # type: ignore[arg-type]
+    for seed in (-1, 1 << 32, "x"):
+        with pytest.raises(ConfigError, match="a seed is an integer from 0 to"):
+            env.seed(seed)  # type: ignore[arg-type]
+    for count in (-1, "x"):
+        with pytest.raises(ConfigError, match="nb_games is an integer from 0 on"):
+            env.skip(count)  # type: ignore[arg-type]
+    shown, *_ = env.step(["look"])
+    env.games.world_config = fail  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match="no such game"):
+        env.reset()
+    assert env.step(["look"])[0] == shown  # the game from before goes on
+
+
+def fail(*_: Any) -> Any:
+    raise ConfigError("no such game")

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym.adapters.intercode import (
@@ -132,10 +133,10 @@ def test_a_trajectory_is_saved(folder: Path, tmp_path: Path) -> None:
 def test_what_is_wrong_is_said(env: SqlEnv, folder: Path) -> None:
     with pytest.raises(ResetNeededError):
         env.step("SELECT 1")
-    for index in (3, -4):
+    for index in (3, -4, "0", 0.0):
         with pytest.raises(ConfigError, match="there are 3"):
-            env.reset(index)
-    env.reset(0)
+            env.reset(index)  # type: ignore[arg-type]
+    env.reset(np.int64(0))  # type: ignore[arg-type]
     with pytest.raises(ActionError, match="an action is a text, not int"):
         env.step(3)  # type: ignore[arg-type]
     for options in ({}, {"data_path": folder, "dataset": env.dataset}):
@@ -145,6 +146,26 @@ def test_what_is_wrong_is_said(env: SqlEnv, folder: Path) -> None:
         SqlEnv(data_path=folder, dump=folder / "none.sql")
     with pytest.raises(ConfigError, match="turns must be at least 1, not 0"):
         evaluate(Scripted(["skip"]), env, turns=0)
+    with pytest.raises(ConfigError, match="turns must be at least 1, not 'many'"):
+        evaluate(Scripted(["skip"]), env, turns="many")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="unknown answer 'last'"):
+        evaluate(Scripted(["skip"]), env, answer="last")  # type: ignore[arg-type]
+    with pytest.raises(ActionError, match="an action is a text, not int"):
+        evaluate(Scripted([3]), env, [0])  # type: ignore[list-item]
+    with pytest.raises(ConfigError, match="unknown mode 'strict'"):
+        SqlEnv(dataset=env.dataset, mode="strict")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="seed 'x' is not allowed"):
+        SqlEnv(dataset=env.dataset, seed="x")  # type: ignore[arg-type]
+
+
+def test_an_evaluation_that_fails_leaves_no_episode_open(env: SqlEnv) -> None:
+    def fail(*_: Any) -> str:
+        raise ValueError("no idea")
+
+    with pytest.raises(ValueError, match="no idea"):
+        evaluate(fail, env, [0])
+    with pytest.raises(ResetNeededError):
+        env.step("SELECT 1")
 
 
 class Scripted:
@@ -207,6 +228,10 @@ def test_a_log_is_played_again(env: SqlEnv, tmp_path: Path) -> None:
         ('{"0": {}}', "is no log of episodes with task_id"),
         ('{"0', "cannot read"),
         (json.dumps({"0": {**episodes["0"], "task_id": 7}}), "has a task 7"),
+        (json.dumps({"0": {**episodes["0"], "task_id": "first"}}), "is no log"),
+        (json.dumps({"0": {**episodes["0"], "turn_history": []}}), "is no log"),
+        (json.dumps({"0": {**episodes["0"], "turn_history": {"actions": 1}}}), "is no log"),
+        (json.dumps({"0": {**episodes["0"], "summary": {}}}), "is no log"),
         (json.dumps({"0": {**episodes["0"], "query": "?"}}), "another question"),
     ):
         path.write_text(text)

@@ -174,6 +174,7 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"steps": 0}, ConfigError),
         ({"shards": 1.5}, ConfigError),
         ({"num_envs": True}, ConfigError),
+        ({"num_envs": 10**12}, ConfigError),
         ({"keep": "everything"}, ConfigError),
         ({"format": "csv"}, ConfigError),
         ({"format": "minari", "keep": "text"}, ConfigError),
@@ -190,6 +191,7 @@ def test_the_documented_queries_read_them(tmp_path: Path) -> None:
         ({"others": {"agent_9": "random"}}, ConfigError),
         ({"config": {"agentz": 2}}, PiaseError),
         ({"task": "piase/GridWorld-Emty-v1"}, PiaseError),
+        ({"task": 5}, ConfigError),
         ({"task": "probe/Text-v0", "policy": "scripted"}, UnsupportedError),
     ],
 )
@@ -244,6 +246,15 @@ def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
     seed: Any = np.int64(5)
     found = collect(TEAM, tmp_path / "numpy", **SMALL, seed=seed)
     assert found == collect(TEAM, tmp_path / "own", **SMALL, seed=5)
+
+
+def test_counts_may_be_of_numpy(tmp_path: Path) -> None:
+    numbers: Any = {name: np.int64(SMALL[name]) for name in ("steps", "num_envs", "shards")}
+    same = collect(TEAM, tmp_path / "numpy", **{**SMALL, **numbers})
+    assert same == collect(TEAM, tmp_path / "own", **SMALL)
+    for name, wrong in (("steps", 0), ("num_envs", True), ("shards", 1.0), ("steps", "9")):
+        with pytest.raises(ConfigError, match=f"{name} is a positive integer, not {wrong!r}"):
+            collect(TEAM, tmp_path / "c", **{**SMALL, name: wrong})
 
 
 def test_workers_and_logs_are_left_where_something_fails(

@@ -168,3 +168,5 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
     assert not play_slots(lazy, config, seeds)[0].any()
     chance = play_slots(legal, config, seeds)[0]
     assert 0 < chance.sum() < len(seeds)
+    for size in (1, 5, 12, 99):  # how many are open at once changes nothing
+        assert (play_slots(legal, config, seeds, side_by_side=size)[0] == chance).all()

@@ -155,6 +155,10 @@ def test_bad_registrations_are_refused() -> None:
             register_base_env("Stairs", env)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="by a name"):
         register_base_env("", Stairs)
+    for place in ("no_such_module:Stairs", f"{__name__}:Ladder", ":Stairs"):
+        register_base_env("Later", place)
+        with pytest.raises(ConfigError, match=f"Later: '{place}' cannot be loaded: "):
+            make_base_env("Later")
     register_base_env("Wrong", dict)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no BaseEnv"):
         make_base_env("Wrong")

@@ -508,6 +508,8 @@ def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
     assert "Tower" in piase_gym.list_worlds()
     assert piase_gym.list_tasks("Tower") == (name,)
     assert piase_gym.register_env(f"{MODULE}:Lamps", "mine/Lamps-v3") == "mine/Lamps-v3"
+    with pytest.raises(ConfigError, match="'no_such_module:Env' cannot be loaded: No module"):
+        piase_gym.register_env("no_such_module:Env")
     with pytest.raises(ConfigError, match="no class of an environment"):
         piase_gym.register_env(WorldParallelEnv)  # type: ignore[arg-type]
 

@@ -81,6 +81,25 @@ def unsendable(job: Draw) -> object:
     return (n for n in range(job.number))
 
 
+class Unreadable:
+    """What can be sent and not be read."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return int, ("no number",)
+
+
+def unreadable(job: Draw) -> object:
+    """Return what cannot be read where it arrives."""
+    return Unreadable()
+
+
+def draw_or_be_interrupted(job: Draw) -> dict[str, object]:
+    """Hear Ctrl-C in the job with number 1, as a training does."""
+    if job.number == 1:
+        raise KeyboardInterrupt
+    return draw(job)
+
+
 def sums_of(numbers: tuple[int, ...]) -> int:
     """Sum numbers; a 13 kills the worker."""
     if 13 in numbers:

@@ -15,9 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from piase_gym.errors import (
+    ClusterError,
     ConfigError,
     JobError,
     MissingExtraError,
@@ -109,6 +111,14 @@ def test_what_cannot_be_sent_is_said() -> None:
         assert "cannot be sent" in str(outcome.error)
     (outcome,) = run_jobs(jobs[:1], own.unsendable, Processes(1))
     assert "the result cannot be sent" in str(outcome.error)
+    (outcome,) = run_jobs(jobs[:1], own.unreadable, Processes(1))
+    assert "the result cannot be read: invalid literal" in str(outcome.error)
+
+
+def test_a_module_that_no_worker_can_import_is_named() -> None:
+    told = "a worker cannot import a module that was asked for: No module named 'no_such_module'"
+    with pytest.raises(ClusterError, match=told):
+        list(run_jobs(JOBS, own.draw, Processes(2, ("json", "no_such_module"))))
 
 
 def test_workers_end_when_nobody_waits_for_them(tmp_path: Path) -> None:
@@ -125,6 +135,10 @@ def test_workers_end_when_nobody_waits_for_them(tmp_path: Path) -> None:
 def test_workers_are_counted(workers: Any) -> None:
     with pytest.raises(ConfigError, match="workers must be a positive integer"):
         choose_backend(workers)
+
+
+def test_workers_may_be_counted_by_numpy() -> None:
+    assert isinstance(choose_backend(np.int64(1)), InProcess)  # type: ignore[arg-type]
 
 
 # -- files of results ---------------------------------------------------------------------
@@ -239,6 +253,16 @@ def test_ctrl_c_lets_the_jobs_under_way_finish(tmp_path: Path) -> None:
     assert again.end() == ""
     assert len(LineFile(again.out).found) == 6
     assert len(list(again.notes.glob("begun-*"))) == 6
+
+
+def test_a_job_that_ctrl_c_ends_in_its_worker_has_not_failed() -> None:
+    found, jobs = [], [Draw(0), Draw(1)]
+    with pytest.raises(StoppedError, match="stopped: 1 of 2 jobs were finished and are kept"):
+        found += list(run_jobs(jobs, own.draw_or_be_interrupted, Processes(2)))
+    for backend in (Processes(1), Threads(1)):
+        with pytest.raises(StoppedError, match="stopped: 0 of 6 jobs were finished"):
+            found += list(run_jobs([Draw(1)] * 6, own.draw_or_be_interrupted, backend))
+    assert not found
 
 
 @pytest.mark.parametrize("more", [False, True])

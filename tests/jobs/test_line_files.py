@@ -13,6 +13,7 @@ import pytest
 
 from piase_gym.errors import ClusterError, JobError, StorageError
 from piase_gym.jobs import LineFile
+from piase_gym.jobs.backend import Answer
 from piase_gym.jobs.folders import out_folder
 from piase_gym.jobs.missing_lines import do_missing, raise_failed
 from piase_gym.jobs.run import run_jobs, short_name
@@ -173,15 +174,7 @@ class Answers:
         self.submitted.append(job)
 
     def wait(self, seconds: float) -> Any:
-        given: dict[str, Any] = {
-            "value": None,
-            "error": None,
-            "died": False,
-            "useless": False,
-            "trace": "",
-        }
-        given |= {"seconds": 1.5, "host": "here", **self.answers.pop(0)}
-        yield self.number, SimpleNamespace(**given)
+        yield self.number, Answer(**{"seconds": 1.5, "host": "here", **self.answers.pop(0)})
 
     def close(self) -> None:
         self.closed = True

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from piase_gym.errors import (
     UnknownNameError,
 )
 from piase_gym.jobs import InProcess
-from piase_gym.runs import demonstrations
+from piase_gym.runs import demonstrations, minari_export
 
 
 def chats(path: Path) -> list[dict[str, Any]]:
@@ -117,6 +120,51 @@ def test_datasets_are_the_same_from_any_number_of_workers(
                 assert np.array_equal(getattr(left, part), getattr(right, part))
 
 
+def test_datasets_are_overwritten_when_all_new_ones_are_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    minari = pytest.importorskip("minari")
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    what: dict[str, Any] = {"format": "minari", "policy": "oracle", "agents": 2}
+    ids = runs.demonstrate("GridWorld", "piase/kept", episodes=3, **what)
+    storage, written = minari_export.new_storage, list[str]()
+
+    def fail_at_the_second(folder: Path, dataset: str, *rest: Any) -> Any:
+        written.append(dataset)
+        if len(written) == 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return storage(folder, dataset, *rest)
+
+    with monkeypatch.context() as full:
+        full.setattr(minari_export, "new_storage", fail_at_the_second)
+        told = "the dataset piase/kept/agent_1-v0 cannot be written: No space left on device"
+        with pytest.raises(LogWriteError, match=told):
+            runs.demonstrate("GridWorld", "piase/kept", episodes=1, overwrite=True, **what)
+    assert written == ids == list(minari.list_local_datasets())
+    assert [minari.load_dataset(dataset).total_episodes for dataset in ids] == [3, 3]
+    assert ids == runs.demonstrate("GridWorld", "piase/kept", episodes=2, overwrite=True, **what)
+    assert [minari.load_dataset(dataset).total_episodes for dataset in ids] == [2, 2]
+    folder = tmp_path / "piase" / "kept"
+    assert {path.name for path in folder.iterdir()} == {
+        *("agent_0-v0", "agent_1-v0", "namespace_metadata.json")
+    }
+    shutil.rmtree(folder / "agent_1-v0" / "data")
+    with pytest.raises(LogWriteError, match="agent_1-v0 is no dataset; give another name"):
+        runs.demonstrate("GridWorld", "piase/kept", episodes=1, overwrite=True, **what)
+    assert minari.load_dataset(ids[0]).total_episodes == 2
+
+
+def test_an_old_dataset_is_put_back_where_the_new_one_cannot_take_its_place(tmp_path: Path) -> None:
+    old = tmp_path / "agent_0-v0"
+    old.mkdir()
+    with pytest.raises(FileNotFoundError):
+        minari_export._put(tmp_path / "scratch" / "agent_0-v0", old)
+    (tmp_path / "scratch").mkdir()
+    with pytest.raises(FileNotFoundError):
+        minari_export._put(tmp_path / "scratch" / "agent_0-v0", old)
+    assert old.is_dir()
+
+
 def test_a_table_of_events_is_written_of_one_log(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="format='csv' is written of one log, by workers=1"):
         runs.demonstrate("GridWorld", tmp_path / "a.csv", format="csv", episodes=2, workers=2)
@@ -172,6 +220,15 @@ def test_a_seed_may_be_of_numpy(tmp_path: Path) -> None:
         for kind in (np.int64, int)
     )
     assert Path(one).read_bytes() == Path(other).read_bytes()  # type: ignore[arg-type]
+
+
+def test_episodes_and_workers_may_be_counted_by_numpy(tmp_path: Path) -> None:
+    out, two, one = tmp_path / "a.csv", np.int64(2), np.int64(1)
+    runs.demonstrate("GridWorld", out, episodes=two, workers=one, format="csv")  # type: ignore[arg-type]
+    assert out.exists()
+    for wrong in (0, True, 1.0, "2"):
+        with pytest.raises(ConfigError, match=f"episodes is an integer from 1 on, not {wrong!r}"):
+            runs.demonstrate("GridWorld", out, episodes=wrong)  # type: ignore[arg-type]
 
 
 def test_what_is_wrong_is_told_before_anybody_plays(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -606,3 +607,12 @@ def test_a_large_yaml_file_is_refused_before_it_is_parsed(
     monkeypatch.setattr("piase_gym.scenarios.reading.YAML", None)
     with pytest.raises(ScenarioError, match="at most 20000 of YAML are read; allowed: a shorter"):
         read_text(text)
+
+
+def test_a_dict_may_have_numbers_of_numpy_and_nothing_else_that_is_no_data() -> None:
+    place: dict[str, Any] = {"width": np.int64(6), "goal_pos": np.array([2, 1])}
+    found = scenarios.load({"world": "GridWorld", "initial_state": place})
+    config: Any = found.config
+    assert (config.width, config.goal_pos) == (6, (2, 1))
+    with pytest.raises(ScenarioError, match="no plain data: a set is neither text nor number"):
+        scenarios.load({"world": "GridWorld", "initial_state": {"width": {6}}})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
@@ -158,10 +160,24 @@ def test_pictures_have_two_panels_for_each_path_that_has_begun(tmp_path: Path) -
     assert panels_in == [2, 4]
 
 
-def test_what_is_no_place_for_a_picture_is_said(tmp_path: Path) -> None:
+def test_what_is_no_place_for_a_picture_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(ConfigError, match=r"folder\.png' is no file; give another name"):
         plot_paths([WALK], tmp_path / "folder.png")
     (tmp_path / "file").write_text("")
+    kept = tmp_path / "kept.png"
+    kept.write_bytes(b"kept")
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fill_the_disk)
+    with pytest.raises(StorageError, match=r"kept\.png could not be written: No space left"):
+        plot_paths([WALK], kept)
+    assert kept.read_bytes() == b"kept"
     with pytest.raises(StorageError, match=r"path\.png could not be written: "):
         plot_paths([WALK], tmp_path / "file" / "path.png")
+
+
+def fill_the_disk(_: object, place: Path, **options: object) -> None:
+    """Write a part of a picture."""
+    place.write_bytes(b"half")
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

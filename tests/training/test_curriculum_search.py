@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ pytest.importorskip("stable_baselines3")
 from piase_gym.training import curriculum_evaluation, curriculum_search
 from piase_gym.training.curriculum_env import make_curriculum_env
 from piase_gym.training.curriculum_evaluation import LastStepEvaluator
-from piase_gym.training.curriculum_search import SearchJob, ranked, search
+from piase_gym.training.curriculum_search import SearchJob, ranked, search, train_candidate
 from piase_gym.training.curriculum_settings import CurriculumTrainingSettings, import_ppo
 
 SMALL: dict[str, Any] = {"steps": 512, "num_envs": 8, "num_steps": 32, "whole": True}
@@ -149,6 +150,19 @@ def test_curricula_that_end_in_the_same_step_are_compared(tmp_path: Path) -> Non
     for line in lines(tmp_path):  # the budget is used up, curriculum done or not
         assert line["settings"]["whole"] is True
         assert line["steps"] == 256
+
+
+def test_a_test_has_no_more_environments_open_than_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("pybullet")
+    from piase_gym.worlds.bullet_client import LIMIT_VARIABLE, live_clients
+
+    gc.collect()
+    monkeypatch.setenv(LIMIT_VARIABLE, str(live_clients() + 6))
+    short: dict[str, Any] = {"config": {"max_steps": 5}, "num_envs": 4, "num_steps": 8, "steps": 32}
+    job = SearchJob(CurriculumTrainingSettings(curriculum="hands_on", **short), 9)
+    assert len(train_candidate(job)["won"]) == 9
 
 
 @pytest.mark.parametrize("name", ["give_and_take", "text_quest"])

@@ -12,11 +12,13 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box
 
-from piase_gym import curricula
+from piase_gym import curricula, runs
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.errors import (
+    ClosedError,
     ConfigError,
     PolicyError,
+    ProgressError,
     StorageError,
     TrainingError,
     UnsupportedError,
@@ -105,6 +107,12 @@ def test_numbers_are_positive_and_whole(name: str) -> None:
             settings(**{name: wrong}).check()
 
 
+@pytest.mark.parametrize("name", ["config", "ppo"])
+def test_what_has_to_be_a_mapping_is_one(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is a mapping, not 5"):
+        settings(**{name: 5}).check()
+
+
 def test_a_run_may_go_on_for_longer_to_its_end_or_with_a_log(tmp_path: Path) -> None:
     trained(tmp_path)
     look = trained(tmp_path, resume=True, steps=512, whole=True, log=True)
@@ -113,6 +121,67 @@ def test_a_run_may_go_on_for_longer_to_its_end_or_with_a_log(tmp_path: Path) -> 
     for name, other in (("director", "threshold"), ("num_steps", 8), ("ppo", {"epochs": 1})):
         with pytest.raises(ConfigError, match=rf"has {name} .*only steps, whole, log may change"):
             trained(tmp_path, resume=True, **{name: other})
+
+
+def test_numbers_of_numpy_and_tuples_are_no_other_settings(tmp_path: Path) -> None:
+    same: dict[str, Any] = {
+        "config": {"start_pos": (1, 1)},
+        "ppo": {"learning_rate": np.float64(0.001), "epochs": np.int64(2)},
+        **{name: np.int64(SMALL[name]) for name in ("num_envs", "num_steps", "steps")},
+        "seed": np.int64(3),
+    }
+    assert trained(tmp_path, **same).steps == 256
+    assert trained(tmp_path, resume=True, **{**same, "steps": 512, "whole": True}).steps == 512
+
+
+def test_torch_has_its_threads_again_when_a_training_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(3)
+        trained(tmp_path)
+        assert torch.get_num_threads() == 3
+        monkeypatch.setattr(CurriculumTraining, "_repeat", fail)
+        with pytest.raises(StorageError, match="no way back"):
+            trained(tmp_path, resume=True, steps=512)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+
+
+def fail(*_: Any) -> None:
+    raise StorageError("no way back")
+
+
+def test_what_cannot_go_on_leaves_no_log_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[Any]()
+
+    def make(*args: Any, **options: Any) -> Any:
+        made.append(make_curriculum_env(*args, **options))
+        return made[-1]
+
+    trained(tmp_path)
+    rows = (tmp_path / "path.jsonl").read_text("utf-8")
+    (tmp_path / "path.jsonl").write_text(rows.replace('"attempt": ', '"attempt": 9', 1), "utf-8")
+    monkeypatch.setattr(curriculum_run, "make_curriculum_env", make)
+    with pytest.raises(TrainingError, match="played once more, this run is another one"):
+        trained(tmp_path, resume=True, steps=512, log=True)
+    with pytest.raises(ClosedError):
+        made[0].reset()
+    assert runs.validate(tmp_path / "log.jsonl").ok
+
+
+def test_progress_in_another_curriculum_leaves_no_log_open(tmp_path: Path) -> None:
+    trained(tmp_path)
+    path = tmp_path / "progress.json"
+    told = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**told, "format": "another"}), "utf-8")
+    with pytest.raises(ProgressError):
+        trained(tmp_path, resume=True, steps=512, log=True)
+    assert runs.validate(tmp_path / "log.jsonl").ok
 
 
 def test_what_runs_cannot_use_is_no_setting_of_theirs(tmp_path: Path) -> None:

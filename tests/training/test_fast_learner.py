@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 
+import piase_gym
 from piase_gym.errors import ConfigError
 
 torch = pytest.importorskip("torch")
@@ -410,6 +411,27 @@ def test_self_play_learns_to_beat_an_untrained_player() -> None:
 def test_settings_are_checked(changes: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         ppo.Settings(**changes)
+
+
+def test_seeds_of_numpy_are_played_as_others() -> None:
+    policies = ppo.Trainer("GridWorld", ppo.Settings(num_envs=2, num_steps=2), 0).policies
+    won, others = (ppo.play(policies, "GridWorld", seeds) for seeds in (np.arange(3), range(3)))
+    assert (won == others).all()
+
+
+@pytest.mark.parametrize(
+    ("made", "settings", "told"),
+    [
+        ({"num_envs": 3}, {}, "the settings have num_envs=2, and here are 3"),
+        ({"autoreset": "disabled"}, {}, "needs autoreset='same_step', not 'disabled'"),
+        ({}, {"central": True}, "needs autoreset='next_step', not 'same_step'"),
+        ({"infos": "none"}, {}, "needs infos='full', not 'none'"),
+    ],
+)
+def test_environments_must_step_as_training_needs_it(made: Any, settings: Any, told: str) -> None:
+    env = piase_gym.batch_env("GridWorld", **{"num_envs": 2, "autoreset": "same_step", **made})
+    with pytest.raises(ConfigError, match=told):
+        ppo.Trainer(env, ppo.Settings(num_envs=2, num_steps=2, **settings), 0)
 
 
 @pytest.mark.parametrize("roles", [(0,), (0, 2), (1, 1), (0, 1, 2)])

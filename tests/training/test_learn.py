@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -23,6 +24,7 @@ from piase_gym.agents.sb3_archive import CARD
 from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.errors import (
     AgentError,
+    CapacityError,
     ConfigError,
     StorageError,
     TrainingError,
@@ -485,6 +487,50 @@ def test_threads_are_those_of_the_settings_while_it_trains(algo: str, tmp_path: 
     if algo == "batch_ppo":
         load_policies(tmp_path / "policy.pt")
         assert torch.get_num_threads() == before
+
+
+def test_worlds_are_closed_also_where_a_run_cannot_go_on(tmp_path: Path) -> None:
+    pytest.importorskip("pybullet")
+    from piase_gym.worlds.bullet_client import live_clients
+
+    few = {"num_envs": 2, "minibatch": 32, "eval_episodes": 1, "steps": 1}
+    settings = small(task="PhysicsPlayground", algo="ppo", config={"max_steps": 8}, **few)
+    gc.collect()
+    gc.disable()  # what nobody closes stays open until garbage is collected
+    try:
+        before = live_clients()
+        train(settings, tmp_path)
+        assert live_clients() == before
+        for path in tmp_path.glob("checkpoints/*"):
+            path.write_bytes(b"nothing")
+        with pytest.raises(TrainingError, match="only damaged checkpoints"):
+            train(settings, tmp_path, resume=True)
+        assert live_clients() == before
+    finally:
+        gc.enable()
+
+
+def test_a_run_that_finds_no_room_leaves_its_folder_to_one_that_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pybullet")
+    from piase_gym.worlds.bullet_client import LIMIT_VARIABLE, live_clients
+
+    gc.collect()
+    monkeypatch.setenv(LIMIT_VARIABLE, str(live_clients() + 3))
+    few = {"task": "PhysicsPlayground", "algo": "ppo", "config": {"max_steps": 8}, "steps": 1}
+    with pytest.raises(CapacityError, match=LIMIT_VARIABLE):
+        train(small(num_envs=8, **few), tmp_path)
+    assert train(small(num_envs=2, minibatch=32, **few), tmp_path).reason == "finished"
+
+
+def test_policies_that_are_loaded_leave_the_draws_of_others_alone(tmp_path: Path) -> None:
+    train(small(steps=1, algo="batch_ppo", layers=(128,)), tmp_path)
+    torch.manual_seed(7)
+    before = torch.rand(3)
+    torch.manual_seed(7)
+    load_policies(tmp_path / "policy.pt")
+    assert torch.equal(torch.rand(3), before)
 
 
 def test_what_suffices_before_anything_is_learned_is_no_end(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from piase_gym.errors import StorageError
 from tests.paths import ROOT
 
 torch = pytest.importorskip("torch")
@@ -205,3 +206,14 @@ def test_the_command_writes_its_results(tmp_path: Path) -> None:
         low, high = run["sampled"]["wilson95"]
         assert low <= run["sampled"]["success"] <= high
         assert run["steps"] == 512
+
+
+def test_nothing_is_trained_that_cannot_be_stored(
+    ppo: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    words = ["ppo_batch.py", "GridWorld", "--out", str(tmp_path / "file" / "results.json")]
+    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(ppo, "run", lambda *_: pytest.fail("something was trained"))
+    with pytest.raises(StorageError, match="file is a file; name a folder"):
+        ppo.main()

@@ -113,7 +113,7 @@ def test_progress_forgets_what_came_after_an_interruption(tmp_path: Path) -> Non
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize("content", [b"x\n", b'{"steps": 1}\n{"st', b"\xff\n"])
+@pytest.mark.parametrize("content", [b"x\n", b'{"steps": 1}\n{"st', b"\xff\n", b"5\n", b"{}\n"])
 def test_progress_that_is_damaged_is_told(tmp_path: Path, content: bytes) -> None:
     folder = Folder(tmp_path)
     folder.progress.write_bytes(content)

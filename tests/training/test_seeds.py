@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.cli.train import read_seeds
-from piase_gym.errors import ConfigError, JobError
+from piase_gym.errors import ConfigError, JobError, StoppedError
 from piase_gym.jobs import InProcess, Processes
 from piase_gym.jobs.folders import OutFolder
 
@@ -118,6 +119,25 @@ def test_a_training_that_fails_does_not_keep_the_others_from_ending(
     assert isinstance(found[0], JobError)
     assert "seed 0: ZeroDivisionError: lost my way" in str(found[0])
     assert told(found[1]) == alone[1]
+
+
+def test_trainings_that_ctrl_c_ends_have_not_failed_and_go_on_with_resume(
+    tmp_path: Path, alone: dict[int, tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: dict[int, Any] = {}
+    looked = BatchRun._look
+
+    def press(run: BatchRun) -> None:
+        looked(run)
+        signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as pressed:
+        pressed.setattr(BatchRun, "_look", press)
+        with pytest.raises(StoppedError, match="to go on, with --resume"):
+            train_seeds(runs(tmp_path), InProcess(), report=found.__setitem__)
+    assert not found
+    train_seeds(runs(tmp_path), InProcess(), resume=True, report=found.__setitem__)
+    assert {seed: told(result) for seed, result in found.items()} == alone
 
 
 def test_seeds_that_are_not_there_yet_begin_where_others_go_on(

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -64,6 +65,13 @@ def test_the_least_and_the_most_are_allowed(ends: dict[str, Any]) -> None:
 def test_what_is_beyond_is_named(name: str, value: Any) -> None:
     with pytest.raises(ConfigError, match=name):
         made(algo="batch_ppo", **{name: value})
+
+
+@pytest.mark.parametrize("width", [0, -3])
+def test_hidden_layers_have_units(width: int) -> None:
+    with pytest.raises(ConfigError, match=rf"layers.1: it must be at least 1 \(got {width}\)"):
+        made(layers=(8, width))
+    assert made(layers=()).layers == ()
 
 
 def test_settings_stay_as_they_were_checked() -> None:
@@ -216,6 +224,16 @@ def test_where_all_learn_a_partner_has_a_seat_of_its_own(algo: str) -> None:
 def test_a_partner_whose_model_is_not_there_is_refused() -> None:
     with pytest.raises(PolicyError, match="no-such"):
         made(partners={"agent_1": "sb3:no-such.zip"})
+
+
+def test_numbers_of_numpy_are_stored_as_pythons(tmp_path: Path) -> None:
+    config = {"max_steps": np.int64(9), "rewards": {"goal": np.float32(2)}, "start_pos": (0, 0)}
+    settings = made(steps=np.int64(64), learning_rate=np.float64(0.5), config=config)
+    Folder(tmp_path).settings.write_text(settings.model_dump_json(), "utf-8")
+    assert read_settings_of(tmp_path) == settings
+    own = fast(num_envs=np.int64(4), clip=np.float32(0.5), total_steps=np.uint8(8))
+    assert (own.num_envs, own.clip, own.total_steps) == (4, 0.5, 8)
+    assert {type(own.num_envs), type(own.total_steps), type(own.clip)} == {int, float}
 
 
 # -- settings in a folder ----------------------------------------------------------------
