@@ -403,3 +403,22 @@ def test_results_that_only_read_are_remembered_within_bounds(
     assert isinstance(first, Result)
     other = Database("other", database.image, "mysql")
     assert engine._memory.get((other.stamp, other.dialect, "SELECT 7", Limits())) is None
+
+
+def test_an_interrupted_statement_leaves_no_answer_behind(database: Database) -> None:
+    slow = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 30000000) SELECT "
+    player = LocalEngine(database, limits=Limits(work=10**9, seconds=2 * PATIENCE))
+    assert player.execute("SELECT 1").rows == ((1,),)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            player.execute(slow + "count(*) FROM r")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert player.execute("SELECT 2").rows == ((2,),)

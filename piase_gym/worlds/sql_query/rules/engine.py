@@ -310,6 +310,9 @@ class Worker:
         except (OSError, EOFError, ValueError):
             self._end()
             return _gone("memory")
+        except BaseException:  # such as Ctrl-C: the next query must not get this one's answer
+            self._end()
+            raise
 
     def _receive(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
         """Read an answer; the worker itself stops a query after half of the seconds, if it can."""
