@@ -170,8 +170,10 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
             ``reset(seed=that)`` repeats this very episode) and ``action_mask``.
         """
         runner = self.runner
-        runner.reset(seed, options)
-        self._update_agents()
+        try:
+            runner.reset(seed, options)
+        finally:  # if it has failed, nobody is in play
+            self._update_agents()
         if self.render_mode == "human":
             self.render()
         return self._first_views()

@@ -49,6 +49,7 @@ class EpisodeRunner:
         live: Numbers of the caller's agents that are in play now.
         next_config: The config that holds from the next reset on, if it is another one.
         last_step: What the last step did, or ``None`` before the first.
+        reset_failed: Whether the last reset raised an error and left no episode behind.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class EpisodeRunner:
         self._episode = 0
         self._next_seed: int | None = None
         self.next_config: Any = None
+        self.reset_failed = False
         self._closed = False
 
     # -- order of calls -------------------------------------------------------------------
@@ -103,10 +105,17 @@ class EpisodeRunner:
             raise ClosedError(f"this {self.world.name} is closed; make another one")
 
     def require_episode(self) -> None:
-        """Raise `ResetNeededError` before the first reset."""
+        """Raise `ResetNeededError` before the first reset, and after one that failed."""
         self.require_open()
         if self.seed is None:
             raise ResetNeededError(f"this {self.world.name} was never reset; call reset() first")
+        if self.reset_failed:
+            raise ResetNeededError(f"the last reset of this {self.world.name} failed; reset it")
+
+    @property
+    def running(self) -> bool:
+        """Whether an episode is going on."""
+        return self.seed is not None and not self.reset_failed and any(self.world.alive)
 
     # -- episodes -------------------------------------------------------------------------
 
@@ -119,7 +128,8 @@ class EpisodeRunner:
 
         Raises:
             ConfigError: If the seed is not allowed.
-            GenerationError: If no level can be made.
+            GenerationError: If no level can be made; then there is no episode, and the config that
+                was to hold from now on is still waiting.
         """
         self.require_open()
         if seed is not None:
@@ -132,36 +142,42 @@ class EpisodeRunner:
             base, episode = self._base, self._episode + 1
         if options is not None:
             self._take_options(options)
-        if self.next_config is not None:
-            config, self.next_config = self.next_config, None
-            self.world.configure(config)
+        self.reset_failed, self.live = True, []
         self._next_seed = None
-        if self.admits is None:
-            effective = episode_seed(base, episode)
-            self.world.reset(effective)
-        else:
-            effective, episode = self._draw_level(base, episode, self.admits)
+        before, config = self.world.base_config, self.next_config
+        if config is not None:
+            self.world.configure(config)
+        try:
+            effective, episode = self._draw_level(base, episode)
+        except BaseException:
+            if config is not None:
+                self.world.configure(before)
+            raise
+        self.next_config = None
         self._base, self._episode = base, episode
         self.seed, self.steps, self._letters, self._order = effective, 0, 0, None
         self._find_played()
         for number, agent in self.partners.items():
             agent.reset(partner_seed(effective, number))
+        self.reset_failed = False
         if self.events.active:
             self.events.post("reset", seed=effective, episode=self._episode)
             self.events.post("begun")  # all listeners know of it, and no agent has seen anything
 
-    def _draw_level(
-        self, base: int, episode: int, admits: Callable[[World[Any, Any]], bool]
-    ) -> tuple[int, int]:
-        """Reset the world to the first level that is admitted.
+    def _draw_level(self, base: int, episode: int) -> tuple[int, int]:
+        """Reset the world to a level, the first that is admitted.
 
         Returns:
             The effective seed, and the number of its episode.
         """
+        if self.admits is None:
+            effective = episode_seed(base, episode)
+            self.world.reset(effective)
+            return effective, episode
         for number in range(episode, episode + MOST_DRAWS):
             effective = episode_seed(base, number)
             self.world.reset(effective)
-            if admits(self.world):
+            if self.admits(self.world):
                 return effective, number
         raise GenerationError(
             f"{MOST_DRAWS} draws gave no level that is admitted; {self.world.name} has too few "
@@ -396,8 +412,7 @@ class EpisodeRunner:
         for checked in (config, later):
             self._check_time_limit(checked)
             world.check_config(checked)
-        running = self.seed is not None and any(world.alive)
-        found = split_changes(world, before, config, running)
+        found = split_changes(world, before, config, self.running)
         if found.now:
             world.modify(found.now)
             if self.events.active:
@@ -469,6 +484,7 @@ class EpisodeRunner:
         for name, state in partners.items():
             self.partners[seats[name]].set_state(state)
         self._base, self._episode, self.seed, self.steps = episode
+        self.reset_failed = False
         self.next_config = pending
         self._letters = len(self.world.mailboxes.history) if self.world.mailboxes else 0
         self._find_played()

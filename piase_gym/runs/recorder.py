@@ -295,7 +295,7 @@ class EnvRecorder(Recorder):
     def _take_over(self) -> None:
         """Take over an environment that is in the middle of an episode or has a config waiting."""
         runner = self.runner
-        if runner.seed is not None and any(runner.world.alive):
+        if runner.running:
             self._enter(runner.seed, runner.snapshot())
         elif runner.next_config is not None:
             changes = runner.world.base_config.diff(runner.next_config)
@@ -303,8 +303,9 @@ class EnvRecorder(Recorder):
 
     def final_state(self) -> None:
         """Write the present state, if it is available."""
-        if self.record is not None and self.record.begun and self.levels.steps:
-            self._put_state(self.record)
+        record, there = self.record, self.levels.steps and not self.runner.reset_failed
+        if record is not None and record.begun and there:
+            self._put_state(record)
 
     def _put_state(self, record: EpisodeRecord) -> None:
         """Write a snapshot, unless the world has none, or none now as its environment fails."""
