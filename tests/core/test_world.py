@@ -53,6 +53,7 @@ def test_what_is_not_said_is_this() -> None:
         "scripting": None,
         "tells_limits": False,
         "shows_native": False,
+        "fixed_actions": False,
         "lasting": False,
         "says_why": False,
         "tells_last_step": True,

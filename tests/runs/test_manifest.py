@@ -152,14 +152,14 @@ def test_damaged_manifests_make_no_world() -> None:
         rebuild(MANIFEST | {"schema_version": 99})
 
 
-def test_tables_of_commands_are_those_of_batched_worlds() -> None:
+def test_tables_of_commands_are_those_that_never_change() -> None:
     commands = (Command("stay", {}), Command("go", {"to": "x"}))
-    world: Any = SimpleNamespace(capabilities=SimpleNamespace(batched=True), commands=commands)
+    world: Any = SimpleNamespace(fixed_actions=True, commands=commands)
     assert command_table(world) == [
         {"type": "stay", "parameters": {}},
         {"type": "go", "parameters": {"to": "x"}},
     ]
-    world.capabilities.batched = False
+    world.fixed_actions = False
     assert command_table(world) == []
 
 
