@@ -324,6 +324,7 @@ def test_two_agents_act_in_their_order_and_talk() -> None:
     assert env.agents == ["agent_0"]
 
 
+@pytest.mark.usefixtures("spare_registries")
 def test_names_of_agents_are_those_of_the_environment() -> None:
     class Named(Street):
         possible_agents = ("ann", "bo")
