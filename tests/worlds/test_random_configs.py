@@ -25,6 +25,7 @@ from piase_gym.errors import (
     MissingExtraError,
     UnsupportedError,
 )
+from piase_gym.worlds.array_world import ArrayWorld
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.needs import need
 
@@ -209,5 +210,24 @@ def test_an_illegal_index_is_kept_as_an_index_whatever_else_is_shown(
     logged.close()
     steps = [e["event_data"] for e in runs.read(path) if e["event_data"].get("kind") == "step"]
     assert [step["commands"] for step in steps] == [{"agent_0": illegal}]
+    report = runs.replay(path)
+    assert report.ok, str(report)
+
+
+def test_logs_in_which_all_commands_are_written_out_replay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.jsonl"
+    with monkeypatch.context() as before:
+        before.setattr(ArrayWorld, "fixed_actions", False)  # as logs were written before
+        logged = AvtLogger(piase_gym.parallel_env("WordCraft", shared_memory=True), path)
+        logged.reset(seed=0)
+        for index in (0, 1):
+            logged.step({"agent_0": index})
+        logged.close()
+    run = runs.read(path)
+    assert run.manifest["actions"] == []
+    kinds = [step["event_data"]["commands"]["agent_0"]["type"] for step in run.steps()]
+    assert kinds == ["pick", "pick"]
     report = runs.replay(path)
     assert report.ok, str(report)
