@@ -3,7 +3,7 @@
 PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
 # pybullet has no wheels for Pythons after 3.11.
 PHYSICS := $(shell $(PYTHON) -c 'import sys; print(",physics" if sys.version_info < (3, 12) else "")')
-EXTRAS ?= dev,train,teachers,video,bench,data,memory,sql,llm,screen$(PHYSICS)
+EXTRAS ?= dev,train,teachers,video,bench,data,memory,sql,llm,screen,studio$(PHYSICS)
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -21,6 +21,7 @@ from piase_gym.cli.explore import explore
 from piase_gym.cli.info import info
 from piase_gym.cli.play import play
 from piase_gym.cli.plugins import list_plugins
+from piase_gym.cli.studio import studio
 from piase_gym.cli.worlds import worlds
 from piase_gym.errors import PiaseError, StoppedError
 
@@ -55,6 +56,7 @@ for command in (worlds, info, play, check, *runs.COMMANDS, demo, scenarios.run, 
     app.command()(command)
 app.command("plugins")(list_plugins)
 app.command()(train.train)
+app.command()(studio)
 app.add_typer(bench.bench, name="bench")
 scenarios.scenario.command("play")(play)
 app.add_typer(scenarios.scenario, name="scenario")

@@ -10,7 +10,7 @@ Example:
 
 from __future__ import annotations
 
-from piase_gym.scenarios.loader import Scenario, fields_for, is_scenario, load, names
+from piase_gym.scenarios.loader import Scenario, fields_for, is_scenario, load, loads, names
 from piase_gym.scenarios.schema import (
     ScenarioHead,
     TextRoomScenario,
@@ -27,5 +27,6 @@ __all__ = [
     "is_scenario",
     "json_schema",
     "load",
+    "loads",
     "names",
 ]

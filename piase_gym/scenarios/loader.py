@@ -118,6 +118,21 @@ def load(path_or_name: object, world: str | None = None) -> Scenario:
     return found
 
 
+def loads(text: str, source: str | Path = "<text>") -> Scenario:
+    """Load a scenario from the text of a file.
+
+    Args:
+        text: YAML, or JSON if the source ends with ``.json``.
+        source: What errors call it; a base is looked for in the folder of this path.
+
+    Raises:
+        ScenarioError: If something is wrong with it, as `load` says.
+    """
+    path = Path(source)
+    document = read_text(text, str(path), as_json=path.suffix.lower() == ".json")
+    return build(_with_base(document, path, ()), path)
+
+
 def _read(path_or_name: object, world: str | None) -> Scenario:
     """Return a scenario; see `load`."""
     if isinstance(path_or_name, Scenario):
@@ -129,7 +144,7 @@ def _read(path_or_name: object, world: str | None) -> Scenario:
     if not isinstance(path_or_name, str | Path):
         kind = type(path_or_name).__name__
         raise ScenarioError(f"a scenario is a name, a path or a dict, not {kind}")
-    path = _find(path_or_name)
+    path = find_file(path_or_name)
     document = _with_base(read_file(path), path, ())
     return build(document, path)
 
@@ -184,7 +199,7 @@ def _of_python(value: object) -> Any:
     raise TypeError(f"a {type(value).__name__} is neither text nor number")
 
 
-def _find(path_or_name: str | Path) -> Path:
+def find_file(path_or_name: str | Path) -> Path:
     """Return the file that a name or path stands for."""
     path = Path(path_or_name)
     known = _library()

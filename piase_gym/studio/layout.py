@@ -1,0 +1,134 @@
+"""What all pages share: the frame, errors as notes, and a thread for the page's work."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import ParamSpec, Protocol, TypeVar
+
+from nicegui import context, ui
+
+from piase_gym.errors import PiaseError
+
+
+class Closable(Protocol):
+    """What is closed when it is no longer needed; closing it twice does no harm."""
+
+    def close(self) -> object:
+        """Close it."""
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+C = TypeVar("C", bound=Closable)
+
+PLACES = {"Worlds": "/", "Runs": "/runs", "Curricula": "/curricula", "Scenarios": "/scenarios"}
+STYLE = """
+body { background: #f7f6f2; }
+.piase-ways svg { max-width: none !important; width: 100%; max-height: 20rem; }
+.piase-text { white-space: pre-wrap; font-family: ui-monospace, monospace; font-size: 0.85rem; }
+"""
+
+
+@contextmanager
+def frame(title: str, *, wide: bool = False) -> Iterator[None]:
+    """Lay out a page: the head with the places to go, and below it what the block adds."""
+    ui.page_title(f"{title} · piase studio")
+    ui.colors(primary="#28594f", secondary="#b0632b", accent="#7a4988")
+    ui.add_css(STYLE)
+    with ui.header().classes("items-center gap-6 py-2 px-6"):
+        ui.link("piase studio", "/").classes("text-white text-lg font-bold no-underline")
+        for name, address in PLACES.items():
+            ui.link(name, address).classes("text-white no-underline opacity-90")
+    width = "" if wide else "max-w-6xl"
+    with ui.column().classes(f"w-full {width} mx-auto p-4 gap-4"):
+        yield
+
+
+def heading(text: str) -> None:
+    """Show the heading of a page."""
+    ui.label(text).classes("text-2xl font-semibold")
+
+
+def section(text: str) -> None:
+    """Show the heading of a part of a page."""
+    ui.label(text).classes("text-lg font-semibold")
+
+
+def about(text: str) -> None:
+    """Show words in a quieter tone."""
+    ui.label(text).classes("text-gray-600")
+
+
+def shown(data: bytes) -> str:
+    """Return a PNG in the form in which a page shows it."""
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Show an error of ours as a note; what the page shows stays as it is."""
+    try:
+        yield
+    except PiaseError as error:
+        ui.notify(str(error), type="negative", multi_line=True, close_button=True, timeout=0)
+
+
+class PageThread:
+    """One thread for all work of a page: a world may not change threads, and pages stay alive.
+
+    When the page is left, what was made in the thread is closed, and the thread ends.
+    """
+
+    def __init__(self) -> None:
+        """Start without work."""
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="piase-studio")
+        self._made: list[Closable] = []
+        self._left = False
+        context.client.on_delete(self.end)
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Do some work in the thread, and return what it returns."""
+        if self._left:
+            raise asyncio.CancelledError
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, partial(work, *args, **kwargs))
+
+    async def make(self, kind: Callable[P, C], *args: P.args, **kwargs: P.kwargs) -> C:
+        """Make something in the thread that is closed there when the page is left."""
+
+        def making() -> C:
+            made = kind(*args, **kwargs)
+            self._made.append(made)
+            return made
+
+        return await self.do(making)
+
+    def end(self) -> None:
+        """Close what was made, after all other work, and let the thread end."""
+        if not self._left:
+            self._left = True
+            self._pool.submit(self._close)
+            self._pool.shutdown(wait=False)
+
+    def _close(self) -> None:
+        """Close what was made."""
+        for made in self._made:
+            made.close()
+
+
+@asynccontextmanager
+async def waiting(words: str) -> AsyncIterator[None]:
+    """Show a spinner with words while the block takes its time; tell of errors."""
+    with ui.row().classes("items-center") as row:
+        ui.spinner()
+        ui.label(words)
+    try:
+        with telling():
+            yield
+    finally:
+        row.delete()

@@ -1,0 +1,166 @@
+"""A run, episode by episode and step by step: it is executed again from its log to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from piase_gym.core.world import World
+from piase_gym.errors import PiaseError, RunError
+from piase_gym.runs import Run
+from piase_gym.runs.replayer import Replayer
+from piase_gym.studio.playing import png
+
+STATES = ("reset", "restore", "step")
+"""The kinds of lines after which there is another state."""
+MOST_EPISODES = 5000
+"""The most episodes that are listed."""
+MOST_MOMENTS = 2000
+"""The most states of an episode that are drawn."""
+MOST_LINES = 200
+"""The most other lines that are kept with a state."""
+
+
+@dataclass
+class Episode:
+    """An episode of a run.
+
+    Attributes:
+        number: Its number in the run.
+        slot: The environment of a batch that it was played in.
+        seed: Its effective seed.
+        start: The step of the run at which it begins.
+        steps: How many steps it has lasted.
+        results: Agent -> how the episode ended for it.
+        returns: Agent -> the sum of its rewards.
+    """
+
+    number: int
+    slot: int
+    seed: int | None
+    start: int
+    steps: int = 0
+    results: dict[str, str] = field(default_factory=dict)
+    returns: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What one agent did in a step: its command, what became of it, its reward, and why."""
+
+    agent: str
+    command: str
+    outcome: str
+    reward: float
+    reason: str
+    milestones: tuple[str, ...]
+
+
+@dataclass
+class Moment:
+    """A state of an episode.
+
+    Attributes:
+        step: Steps of the episode until then.
+        picture: The state as PNG.
+        deeds: What the agents did in the step that led to it.
+        texts: Agent -> what it reads now.
+        lines: The other lines of the log from this state to the next: agent, type, data.
+        returns: Agent -> the sum of its rewards so far.
+    """
+
+    step: int
+    picture: bytes
+    deeds: list[Deed]
+    texts: dict[str, str]
+    returns: dict[str, float]
+    lines: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
+
+
+def episodes(run: Run) -> list[Episode]:
+    """Return the episodes of a run, the first `MOST_EPISODES` of them."""
+    found: dict[int, Episode] = {}
+    for event in run:
+        data, number = event["event_data"], event["episode"]
+        kind = data.get("kind")
+        if kind in ("reset", "restore"):
+            if number not in found and len(found) == MOST_EPISODES:
+                break
+            # A reset without a step passes its number on.
+            found[number] = Episode(number, data.get("slot", 0), data.get("seed"), event["step"])
+        elif number not in found:
+            continue
+        elif kind == "step":
+            episode = found[number]
+            episode.steps += 1
+            for agent, reward in data.get("rewards", {}).items():
+                episode.returns[agent] = episode.returns.get(agent, 0.0) + (reward or 0.0)
+            episode.results |= data.get("results", {})
+        elif event["event_type"] == "LEARNING_EPISODE_END":
+            found[number].results |= data.get("results", {})
+    return [episode for episode in found.values() if episode.steps or len(found) == 1]
+
+
+def moments(run: Run, episode: Episode) -> Iterator[Moment]:
+    """Yield the states of an episode, the first `MOST_MOMENTS` of them; the run is executed again.
+
+    Raises:
+        RunError: If the log has no steps, or the run cannot be executed again.
+    """
+    replayer, last = Replayer(run), None
+    count, returns = 0, dict[str, float]()
+    for event in replayer.executed():
+        if event["episode"] != episode.number:
+            if last is not None and event["episode"] > episode.number and not run_is_batch(run):
+                break
+            continue
+        data = event["event_data"]
+        kind = data.get("kind")
+        if kind not in STATES or data.get("slot", 0) != episode.slot:
+            if last is not None and len(last.lines) < MOST_LINES:
+                last.lines.append((event["agent_id"], event["event_type"], data))
+            continue
+        if last is not None and kind != "reset":
+            yield last
+        if count > MOST_MOMENTS:
+            return
+        world = replayer.world(episode.slot)
+        deeds = _deeds(world) if kind == "step" else []
+        count = count + 1 if kind == "step" else 0
+        returns = {} if kind == "reset" else dict(returns)
+        for deed in deeds:
+            returns[deed.agent] = returns.get(deed.agent, 0.0) + deed.reward
+        last = Moment(count, png(world.rgb()), deeds, _texts(world), returns)
+        if kind == "restore":
+            last.lines.append((event["agent_id"], event["event_type"], {"kind": kind}))
+    if last is None:
+        raise RunError(f"{run.path}: there is no episode {episode.number}")
+    yield last
+
+
+def run_is_batch(run: Run) -> bool:
+    """Return whether a run is one of several environments side by side."""
+    return int(run.manifest.get("num_envs") or 1) > 1
+
+
+def _deeds(world: World[Any, Any]) -> list[Deed]:
+    """Return what the agents did in the last step."""
+    rows = zip(world.agents, world.last_steps(), strict=True)
+    return [
+        Deed(name, row.command, str(row.outcome), row.reward, row.reason, row.milestones)
+        for name, row in rows
+        if row is not None
+    ]
+
+
+def _texts(world: World[Any, Any]) -> dict[str, str]:
+    """Return what the agents in play read."""
+    found = {}
+    for number, name in enumerate(world.agents):
+        if world.alive[number]:
+            try:
+                found[name] = world.observation_text(number)
+            except PiaseError as error:
+                found[name] = str(error)
+    return found
