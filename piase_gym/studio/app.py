@@ -61,7 +61,7 @@ def serve(
         host: The address to listen at.
         port: The port to listen at.
         open_browser: Whether to open it in a browser.
-        on_start: Called with the address once the studio can be reached.
+        on_start: Called with the address just before it can be reached.
 
     Raises:
         MissingExtraError: If nicegui is not installed.

@@ -70,7 +70,8 @@ class PlayPage:
         self.box = ui.column().classes("w-full")
         ui.keyboard(self._press)
         ui.timer(PAUSE, self._let)
-        await self._make(Setup(self._path(self.name)))
+        with telling():
+            await self._make(Setup(self._path(self.name)))
 
     def _path(self, name: str) -> str:
         """Return the name of what is played, or the path of a scenario in the workspace."""
@@ -238,12 +239,13 @@ class PlayPage:
             ui.label(f"level {view.level} (seed {view.seed})")
             ui.label(f"step {view.steps} of {view.longest}{par}")
             ui.label(f"score {view.score:.2f}").classes("font-semibold")
-            ui.button(icon="replay", on_click=lambda: self._start(view.level)).props(
-                "flat dense"
-            ).tooltip("this level again")
-            ui.button(icon="skip_next", on_click=lambda: self._start(view.level + 1)).props(
-                "flat dense"
-            ).tooltip("the next level")
+            for icon, word, level in (
+                ("replay", "Again", view.level),
+                ("skip_next", "Next level", view.level + 1),
+            ):
+                ui.button(
+                    word, icon=icon, on_click=lambda _, level=level: self._start(level)
+                ).props("flat dense no-caps")
         if view.over is not None:
             with ui.card().classes("w-full bg-amber-50"), ui.row().classes("items-center"):
                 if view.stars is not None:
@@ -259,11 +261,11 @@ class PlayPage:
             who = policy_select("who plays", ME, self.policy).classes("grow")
             who.on_value_change(lambda event: self._take_policy(str(event.value)))
             if self.policy != ME:
-                icon = "pause" if self.running else "play_arrow"
-                ui.button(icon=icon, on_click=self._toggle).props("dense")
-                ui.button(icon="skip_next", on_click=lambda: self._do("let", self.policy)).props(
-                    "dense"
-                ).tooltip("one command")
+                icon, word = ("pause", "Rest") if self.running else ("play_arrow", "Go on")
+                ui.button(word, icon=icon, on_click=self._toggle).props("dense no-caps")
+                ui.button(
+                    "One step", icon="skip_next", on_click=lambda: self._do("let", self.policy)
+                ).props("dense no-caps outline")
         line = ui.input("a command, as agents write it").classes("w-full")
         if self.typed:
             line.props("autofocus")

@@ -79,7 +79,12 @@ class Moment:
 
 
 def episodes(run: Run) -> list[Episode]:
-    """Return the episodes of a run, the first `MOST_EPISODES` of them."""
+    """Return the episodes of a run, the first `MOST_EPISODES` of them.
+
+    Raises:
+        RunError: If it was logged at a level that leaves out its steps.
+    """
+    run.require_step_lines()
     found: dict[int, Episode] = {}
     for event in run:
         data, number = event["event_data"], event["episode"]
@@ -108,40 +113,32 @@ def moments(run: Run, episode: Episode) -> Iterator[Moment]:
     Raises:
         RunError: If the log has no steps, or the run cannot be executed again.
     """
-    replayer, last = Replayer(run), None
-    count, returns = 0, dict[str, float]()
+    alone = int(run.manifest.get("num_envs") or 1) == 1
+    replayer, last, drawn, step = Replayer(run), None, 0, 0
+    returns: dict[str, float] = {}
     for event in replayer.executed():
-        if event["episode"] != episode.number:
-            if last is not None and event["episode"] > episode.number and not run_is_batch(run):
-                break
-            continue
-        data = event["event_data"]
+        data, number = event["event_data"], event["episode"]
         kind = data.get("kind")
-        if kind not in STATES or data.get("slot", 0) != episode.slot:
-            if last is not None and len(last.lines) < MOST_LINES:
-                last.lines.append((event["agent_id"], event["event_type"], data))
-            continue
-        if last is not None and kind != "reset":
-            yield last
-        if count > MOST_MOMENTS:
-            return
-        world = replayer.world(episode.slot)
-        deeds = _deeds(world) if kind == "step" else []
-        count = count + 1 if kind == "step" else 0
-        returns = {} if kind == "reset" else dict(returns)
-        for deed in deeds:
-            returns[deed.agent] = returns.get(deed.agent, 0.0) + deed.reward
-        last = Moment(count, png(world.rgb()), deeds, _texts(world), returns)
-        if kind == "restore":
-            last.lines.append((event["agent_id"], event["event_type"], {"kind": kind}))
+        if number != episode.number:
+            if alone and last is not None and number > episode.number:
+                break
+        elif kind in STATES and data.get("slot", 0) == episode.slot:
+            if last is not None and kind == "step":  # else the last reset was void
+                yield last
+                drawn += 1
+                if drawn == MOST_MOMENTS:
+                    return
+            world = replayer.world(episode.slot)
+            deeds = _deeds(world) if kind == "step" else []
+            step, returns = (step + 1, dict(returns)) if kind == "step" else (0, {})
+            for deed in deeds:
+                returns[deed.agent] = returns.get(deed.agent, 0.0) + deed.reward
+            last = Moment(step, png(world.rgb()), deeds, _texts(world), returns)
+        elif last is not None and len(last.lines) < MOST_LINES:
+            last.lines.append((event["agent_id"], event["event_type"], data))
     if last is None:
         raise RunError(f"{run.path}: there is no episode {episode.number}")
     yield last
-
-
-def run_is_batch(run: Run) -> bool:
-    """Return whether a run is one of several environments side by side."""
-    return int(run.manifest.get("num_envs") or 1) > 1
 
 
 def _deeds(world: World[Any, Any]) -> list[Deed]:

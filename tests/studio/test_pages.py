@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,25 @@ pytest.importorskip("nicegui")
 from nicegui import ui
 from nicegui.testing import User, user_simulation
 
+import piase_gym
+from piase_gym import curricula, runs
+from piase_gym.curricula import simulated_learner
+from piase_gym.studio import curriculum_page, layout
 from piase_gym.studio.app import add_pages
+from piase_gym.wrappers import AvtLogger
+from tests.studio.test_workspace import SCENARIO, put
 
 PATIENCE = 300
 """Tenths of a second that a page may take."""
+DOOR_KEY = "piase/GridWorld-DoorKey-6x6-v1"
+BRANCHES = """{"name": "Back and forth", "world": "GridWorld", "steps": [
+  {"order": 1, "name": "Walk [far] \\"on\\"", "episodes_per_attempt": 2,
+   "completion_criteria": [{"metric": "success_rate", "operator": ">=", "value": 0.5}],
+   "environment_config_overrides": {"width": 4, "height": 4, "max_steps": 40},
+   "adaptation_rules": [["step_attempts >= 4", "FAIL_CURRICULUM"]]},
+  {"order": 2, "name": "Further",
+   "adaptation_rules": [["success_rate < 0.2", "BRANCH_TO_1"], ["step_attempts >= 2", "PROCEED"]],
+   "environment_config_overrides": {"width": 5, "height": 5, "max_steps": 60}}]}"""
 
 
 @asynccontextmanager
@@ -38,20 +54,342 @@ def visit(folder: Path, steps: Callable[[User], Awaitable[None]]) -> None:
     asyncio.run(whole())
 
 
-def test_all_worlds_are_listed(tmp_path: Path) -> None:
+async def see(user: User, *texts: str) -> None:
+    """Wait until texts are to be seen."""
+    for text in texts:
+        await user.should_see(text, retries=PATIENCE)
+
+
+def press(user: User, text: str) -> None:
+    """Press a button."""
+    user.find(kind=ui.button, content=text).click()
+
+
+def one(user: User, kind: Any, label: str) -> Any:
+    """Return the one element of a kind with a label."""
+    [found] = [e for e in user.find(kind=kind).elements if e.props.get("label") == label]
+    return found
+
+
+# -- playing ------------------------------------------------------------------------------
+
+
+def test_all_worlds_are_listed_and_those_that_cannot_be_played_say_why(tmp_path: Path) -> None:
     async def steps(user: User) -> None:
         await user.open("/")
-        for name in ("GridWorld", "Household", "SqlQuery", "WordCraft"):
-            await user.should_see(name, retries=PATIENCE)
+        await see(user, "GridWorld", "Household", "SqlQuery", "WordCraft", "ScreenSearch needs")
 
     visit(tmp_path, steps)
 
 
-def test_a_person_plays_by_buttons_and_lines(tmp_path: Path) -> None:
+def test_a_person_plays_by_buttons_lines_and_levels(tmp_path: Path) -> None:
     async def steps(user: User) -> None:
         await user.open("/play?name=lost_key")
-        await user.should_see("What PiaAgent_001 reads", retries=PATIENCE)
-        user.find(kind=ui.button, content="go north").click()
-        await user.should_see("You go north to the hallway.", retries=PATIENCE)
+        await see(user, "What PiaAgent_001 reads", "Get the old document.", "step 0 of")
+        press(user, "go north")
+        await see(user, "You go north to the hallway.", "step 1 of")
+        user.find(kind=ui.input).type("dance wildly").trigger("keydown.enter")
+        await see(user, "dance")
+        await see(user, "step 1 of")
+        one(user, ui.input, "a command, as agents write it").value = "search grandfather clock"
+        user.find(kind=ui.input).trigger("keydown.enter")
+        await see(user, "step 2 of", "brass key")
+        press(user, "Next level")
+        await see(user, "level 2 (seed 2)", "step 0 of")
 
     visit(tmp_path, steps)
+
+
+def test_a_policy_plays_and_the_level_ends_with_stars(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open(f"/play?name={DOOR_KEY}")
+        await see(user, "who plays")
+        one(user, ui.select, "who plays").value = "oracle"
+        await see(user, "Go on")
+        press(user, "One step")
+        await see(user, "step 1 of")
+        press(user, "Go on")
+        await see(user, "★★☆", "You won in 9 steps; 8 would do.")
+
+    visit(tmp_path, steps)
+
+
+def test_a_setup_is_changed_and_what_is_wrong_is_told(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open("/play?name=GridWorld")
+        await see(user, "What agent_0 reads")
+        [settings] = user.find(kind=ui.textarea).elements
+        settings.value = "width=0"
+        press(user, "Begin anew")
+        await see(user, "width")
+        await see(user, "8 columns")  # the game before goes on
+        settings.value = "agents=2\n\nwidth=9"
+        press(user, "Begin anew")
+        await see(user, "9 columns")
+        one(user, ui.select, "your seat").value = "agent_1"
+        press(user, "Begin anew")
+        await see(user, "What agent_1 reads")
+
+    visit(tmp_path, steps)
+
+
+def test_a_recorded_game_can_be_looked_at(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open(f"/play?name={DOOR_KEY}")
+        await see(user, "who plays")
+        [switch] = user.find(kind=ui.switch).elements
+        switch.value = True
+        press(user, "Begin anew")
+        await asyncio.sleep(0.5)
+        await see(user, "step 0 of")
+        one(user, ui.select, "who plays").value = "oracle"
+        await see(user, "Go on")
+        press(user, "Go on")
+        await see(user, "the run so far")
+        user.find("the run so far").click()
+        await see(user, "What agents did")
+
+    visit(tmp_path, steps)
+    [log] = (tmp_path / "runs" / "studio").glob("*.jsonl")
+    assert runs.replay(log).ok
+
+
+def test_a_page_without_such_a_world_says_so(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open("/play?name=Nowhere")
+        await see(user, "unknown world")
+        await user.open("/play?name=../other.yaml")
+        await see(user, "only what is in it can be used")
+
+    visit(tmp_path, steps)
+
+
+# -- runs ---------------------------------------------------------------------------------
+
+
+def test_a_run_is_found_and_shown_step_by_step(tmp_path: Path) -> None:
+    env: Any = AvtLogger(piase_gym.parallel_env("GridWorld", agents=2), tmp_path / "two.jsonl")
+    for seed in (1, 2):
+        env.reset(seed=seed)
+        env.step({"agent_0": 0, "agent_1": 1})
+        env.step({"agent_0": 4, "agent_1": 4})
+    env.close()
+
+    async def steps(user: User) -> None:
+        await user.open("/runs")
+        await user.should_see(kind=ui.table, retries=PATIENCE)
+        [table] = user.find(kind=ui.table).elements
+        assert [row["name"] for row in table.rows] == ["two.jsonl"]
+        await user.open("/run?name=two.jsonl")
+        await see(user, "the episode begins", "seed 2, 2 steps")
+        press(user, "chevron_right")
+        await see(user, "move north", "move south")
+        press(user, "chevron_right")
+        await see(user, "stay")
+        one(user, ui.select, "episode, one of 2").value = 0
+        await see(user, "the episode begins")
+        press(user, "Replay")
+        await see(user, "equal")
+        press(user, "Validate")
+        await see(user, "sound")
+
+    visit(tmp_path, steps)
+
+
+def test_a_run_that_cannot_be_shown_says_why(tmp_path: Path) -> None:
+    put(tmp_path, "broken.jsonl", "{}\n")
+
+    async def steps(user: User) -> None:
+        for name, words in (
+            ("broken.jsonl", "line 1"),
+            ("none.jsonl", "none.jsonl"),
+            ("../x.jsonl", "only what is in it"),
+        ):
+            await user.open(f"/run?name={name}")
+            await see(user, words)
+
+    visit(tmp_path, steps)
+
+
+# -- curricula and trainings --------------------------------------------------------------
+
+
+def test_a_curriculum_is_read_changed_checked_and_saved(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open("/curricula")
+        await see(user, "Shipped with piase_gym", "Doors and keys")
+        await user.open("/curriculum?name=door_key")
+        await see(user, "Doors and keys", "1. Cross the room")
+        [editor] = user.find(kind=ui.codemirror).elements
+        editor.value = editor.value.replace('"order": 2', '"order": 1', 1)
+        press(user, "Check")
+        await see(user, "door_key:")
+        editor.value = BRANCHES
+        press(user, "Check")
+        await see(user, "Back and forth", "2. Further")
+        one(user, ui.input, "save as").value = "own.json"
+        press(user, "Save")
+        await see(user, "2. Further")
+
+    visit(tmp_path, steps)
+    assert (tmp_path / "own.json").read_text() == BRANCHES
+
+
+def test_a_simulated_learner_is_sent_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(curriculum_page, "MOST_EPISODES", 30)
+    put(tmp_path, "own.json", BRANCHES)
+    truth = simulated_learner.simulate(curricula.loads(BRANCHES), 1.0, most=30)
+
+    async def steps(user: User) -> None:
+        await user.open("/curriculum?name=own.json")
+        await see(user, "Send a simulated learner through")
+        skill, _ = sorted(user.find(kind=ui.slider).elements, key=lambda slider: slider.id)
+        skill.value = 1.0
+        press(user, "Send")
+        await see(user, f"{truth.episodes} episodes; the skill is 1.00")
+        await see(user, f"{truth.path.end:,} environment steps")
+
+    visit(tmp_path, steps)
+    assert truth.path.outcome == "finished"
+
+
+def test_the_ways_through_a_curriculum() -> None:
+    assert curriculum_page.ways(curricula.loads(BRANCHES)).splitlines() == [
+        "flowchart LR",
+        '  s1["1 · Walk  far   on"]',
+        '  s2["2 · Further"]',
+        "  s1 --> s2",
+        '  s1 -. "step_attempts  ≥  4" .-> failed',
+        '  s2 -. "success_rate  ‹  0.2" .-> s1',
+    ]
+
+
+def test_a_training_is_followed_while_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.wrappers import CurriculumWrapper
+
+    env = CurriculumWrapper(
+        piase_gym.parallel_env("GridWorld"),
+        {"agent_0": curricula.loads(BRANCHES)},
+        progress=tmp_path / "run" / "progress.json",
+    )
+    env.reset(seed=0)
+
+    def episode() -> None:
+        while env.agents:
+            env.step({"agent_0": 0})
+        env.reset()
+
+    episode()
+    episode()
+
+    async def steps(user: User) -> None:
+        await user.open("/runs")
+        await see(user, "Trainings through a curriculum")
+        user.find("run").click()
+        await see(user, "agent_0 in “Back and forth”, which goes on")
+        [table] = user.find(kind=ui.table).elements
+        before = [row["attempts"] for row in table.rows]
+        for _ in range(6):
+            episode()
+        await see(user, "which is failed")
+        [table] = user.find(kind=ui.table).elements
+        assert [row["attempts"] for row in table.rows] != before
+
+    visit(tmp_path, steps)
+
+
+# -- scenarios ----------------------------------------------------------------------------
+
+
+def test_a_scenario_is_read_changed_drawn_saved_and_played(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open("/scenarios")
+        await see(user, "The Lost Key")
+        await user.open("/scenario?name=grid_rooms")
+        await see(user, "GridWorld, agents")
+        press(user, "Draw the first state")
+        await see(user, "The first state")
+        [editor] = user.find(kind=ui.codemirror).elements
+        editor.value = "scenario_name: Mine\nenvironment_type: Nowhere\n"
+        press(user, "Check")
+        await see(user, "Nowhere")
+        editor.value = SCENARIO
+        press(user, "Check")
+        await see(user, "nothing is wrong with it")
+        one(user, ui.input, "save as").value = "deep/room.yaml"
+        press(user, "Save")
+        await see(user, "wrote")
+        await user.open("/scenario?name=deep/room.yaml")
+        await see(user, "Mine")
+        press(user, "Play")
+        await see(user, "What agent_0 reads", "5 columns")
+
+    visit(tmp_path, steps)
+    assert (tmp_path / "deep" / "room.yaml").read_text() == SCENARIO
+
+
+def test_a_file_is_not_overwritten_unawares(tmp_path: Path) -> None:
+    put(tmp_path, "room.yaml", SCENARIO)
+
+    async def steps(user: User) -> None:
+        await user.open("/scenario?name=room.yaml")
+        await see(user, "Mine")
+        [editor] = user.find(kind=ui.codemirror).elements
+        editor.value = SCENARIO.replace("Mine", "Yours")
+        press(user, "Save")
+        await see(user, "exists")
+        assert (tmp_path / "room.yaml").read_text() == SCENARIO
+        [switch] = user.find(kind=ui.switch).elements
+        switch.value = True
+        press(user, "Save")
+        await see(user, "Yours")
+
+    visit(tmp_path, steps)
+    assert "Yours" in (tmp_path / "room.yaml").read_text()
+
+
+# -- the thread of a page -----------------------------------------------------------------
+
+
+def test_what_a_page_has_made_is_closed_when_it_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    told: list[str] = []
+
+    class Thing:
+        def __init__(self) -> None:
+            told.append(f"made in {threading.current_thread().name}")
+
+        def close(self) -> None:
+            told.append(f"closed in {threading.current_thread().name}")
+
+    async def whole() -> None:
+        async with user_simulation(lambda: None) as user:
+            add_pages(tmp_path)
+            pages: list[layout.PageThread] = []
+
+            @ui.page("/thing")
+            async def page() -> None:
+                pages.append(layout.PageThread())
+                await pages[0].make(Thing)
+                ui.label("here")
+
+            client = await user.open("/thing")
+            await see(user, "here")
+            client.delete()
+            for _ in range(PATIENCE):
+                if len(told) == 2:
+                    break
+                await asyncio.sleep(0.1)
+            with pytest.raises(asyncio.CancelledError):
+                await pages[0].do(print)
+
+    asyncio.run(whole())
+    assert told[0].replace("made", "closed") == told[1]
+    assert "piase-studio" in told[0]
