@@ -165,6 +165,6 @@ def ways(made: curricula.DevelopmentalCurriculum) -> str:
 
 def plain_words(text: str) -> str:
     """Return a text without the characters that mean something in a flowchart."""
-    for sign, word in ((">=", " ≥ "), ("<=", " ≤ "), (">", " › "), ("<", " ‹ ")):
+    for sign, word in ((">=", "≥"), ("<=", "≤"), (">", "›"), ("<", "‹"), ("--", "–")):
         text = text.replace(sign, word)
-    return re.sub(r"[^\w ≥≤›‹.,:!?'=%+*/-]", " ", text).replace("--", "–").strip()
+    return " ".join(re.sub(r"[^\w≥≤›‹.,:!?'=%+*/–-]", " ", text).split())

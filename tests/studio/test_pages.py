@@ -258,11 +258,11 @@ def test_a_simulated_learner_is_sent_through(
 def test_the_ways_through_a_curriculum() -> None:
     assert curriculum_page.ways(curricula.loads(BRANCHES)).splitlines() == [
         "flowchart LR",
-        '  s1["1 · Walk  far   on"]',
+        '  s1["1 · Walk far on"]',
         '  s2["2 · Further"]',
         "  s1 --> s2",
-        '  s1 -. "step_attempts  ≥  4" .-> failed',
-        '  s2 -. "success_rate  ‹  0.2" .-> s1',
+        '  s1 -. "step_attempts ≥ 4" .-> failed',
+        '  s2 -. "success_rate ‹ 0.2" .-> s1',
     ]
 
 
