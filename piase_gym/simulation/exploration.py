@@ -29,6 +29,7 @@ from piase_gym.interfaces.perception_interface import WorldPerceptionInterface
 from piase_gym.memory import CachedEmbedder, Embedder
 from piase_gym.runs.recording import record
 from piase_gym.simulation.team_map import TeamMap
+from piase_gym.worlds.texts.wording import counted
 
 RULES = "rules"
 ASKED = {"answer": "yaml", "messages": True}
@@ -68,7 +69,7 @@ class Findings:
         returns = ", ".join(f"{name} {value:.3g}" for name, value in self.returns.items())
         end = "the episode is over" if self.over else "the explorers stopped"
         lines = [
-            f"{self.steps} steps with seed {self.seed}; {end}",
+            f"{counted(self.steps, 'step')} with seed {self.seed}; {end}",
             f"objects seen: {len(self.objects)}{found}",
             f"messages: {self.messages}; returns: {returns}",
         ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from piase_gym.core.commands import Outcome, Result
+from piase_gym.worlds.texts.wording import counted
 
 UNHEARD = (Outcome.UNPARSABLE, Outcome.TOO_LONG, Outcome.TIMEOUT, Outcome.REFUSED)
 """The outcomes of answers that held no command; a report counts them."""
@@ -60,7 +61,7 @@ class Summary:
     def __str__(self) -> str:
         """Return the report as a few lines."""
         how = "won" if self.won else "not won" if self.finished else "unfinished"
-        lines = [f"{self.scenario}: {how} after {self.steps} steps ({self.stopped})"]
+        lines = [f"{self.scenario}: {how} after {counted(self.steps, 'step')} ({self.stopped})"]
         for name, total in self.returns.items():
             result = self.results.get(name) or "in play"
             reached = ", ".join(self.milestones_of.get(name, ())) or "none"

@@ -275,7 +275,7 @@ def test_a_report_about_a_model_tells_what_it_took_and_said(tmp_path: Path) -> N
         "| prompt id | id-1 |",
         "| history | all |",
         "| all episodes took | 3 calls, 0 + 0 tokens, 0.0 s of waiting |",
-        "| of that in the last run | 1 calls, 0 + 0 tokens, 0.0 s of waiting |",
+        "| of that in the last run | 1 call, 0 + 0 tokens, 0.0 s of waiting |",
     ]
     assert by_steps[-1] == "| a | llm:m | 2,000 | 50 (25 to 50) | 0.50 |"
     assert by_tokens[-1] == "| a | random | 100 | 50 | 0.50 (0.25 to 0.50) |"

@@ -48,7 +48,7 @@ def test_whoever_plays_with_a_model_is_told_that_it_did_not_answer() -> None:
     pytest.importorskip("openai")
     words = ["GridWorld", "-c", "agents=2", "--partners", f"agent_1={NOBODY}"]
     done = piase("play", *words, stdin="stay\nquit\n")
-    assert "agent_1, llm:small@http://127.0.0.1:1/v1: 1 calls, 1 failed" in done.stdout
+    assert "agent_1, llm:small@http://127.0.0.1:1/v1: 1 call, 1 failed" in done.stdout
     assert "the last that failed: http://127.0.0.1:1/v1 cannot be reached" in done.stdout
 
 

@@ -25,7 +25,6 @@ from piase_gym.cli.game.session import (
     Reference,
     _numbers,
     certificate,
-    count,
     farewell,
     find,
     play_oracle,
@@ -213,7 +212,6 @@ def test_the_end_of_a_level_is_a_sentence(
 
 
 def test_words_of_a_session() -> None:
-    assert [count(number, "step") for number in (0, 1, 2)] == ["0 steps", "1 step", "2 steps"]
     assert farewell(SimpleNamespace(records={})) == "No level finished. See you again!"  # type: ignore[arg-type]
     records = {1: Record(None, 2.0, 0), 2: Record(9, 3.0, 1), 3: Record(4, 3.0, 3)}
     session: Any = SimpleNamespace(records=records, won_levels=2, total_stars=4)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from piase_gym.errors import ConfigError
+from piase_gym.worlds.texts.wording import counted
 
 Prices = tuple[float, float]
 """Prices per million tokens of prompts and of answers, in any currency."""
@@ -53,8 +54,8 @@ class Usage:
         bad = f", {self.failures} failed" if self.failures else ""
         bad += f", {self.unreadable} unreadable" if self.unreadable else ""
         return (
-            f"{self.calls} calls{bad}, {self.prompt_tokens:,} + {self.completion_tokens:,} tokens"
-            f"{cost}, {self.seconds:.1f} s of waiting"
+            f"{counted(self.calls, 'call')}{bad}, {self.prompt_tokens:,} + "
+            f"{self.completion_tokens:,} tokens{cost}, {self.seconds:.1f} s of waiting"
         )
 
 

@@ -16,6 +16,7 @@ from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.registry import load, world_spec
+from piase_gym.worlds.texts.wording import counted
 
 STARS = 3
 """Most stars of a level."""
@@ -205,7 +206,7 @@ def _numbers(line: str) -> list[float]:
 def sentence(game: Game) -> str:
     """Say how the finished level went, against the oracle where there is one."""
     assert game.result is not None
-    steps = count(game.steps, "step")
+    steps = counted(game.steps, "step")
     best, reference = game.best_steps(), game.reference()
     if game.result is Result.WON:
         said = f"You won in {steps}"
@@ -233,11 +234,6 @@ def sentence(game: Game) -> str:
     return said + "."
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun: ``1 step``, ``2 steps``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def farewell(game: Game) -> str:
     """Sum up a session in one line."""
     if not game.records:
@@ -245,8 +241,8 @@ def farewell(game: Game) -> str:
     level, record = max(game.records.items(), key=lambda item: (item[1].score, -item[0]))
     played, stars = len(game.records), STARS * len(game.records)
     return (
-        f"{game.won_levels} of {count(played, 'level')} won, {game.total_stars} of {stars} stars; "
-        f"best score {record.score:.2f} in level {level}."
+        f"{game.won_levels} of {counted(played, 'level')} won, "
+        f"{game.total_stars} of {stars} stars; best score {record.score:.2f} in level {level}."
     )
 
 

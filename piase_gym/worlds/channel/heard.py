@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.mailbox import EVERYONE, ChannelRules, Hears, Mailbox, Message
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line
+from piase_gym.worlds.texts.wording import counted
 
 OLDEST: Final = 254
 """How many steps ago the oldest message that can be shown was heard."""
@@ -75,6 +76,6 @@ def heard_lines(
     ]
     for letter, steps in earlier:
         verb = "said" if letter.recipient == EVERYONE else "told you"
-        ago = f"{steps} step{'' if steps == 1 else 's'} ago"
-        found.append(f"{letter.sender} {verb} {ago}: {one_line(letter.message)}")
+        said = f"{letter.sender} {verb} {counted(steps, 'step')} ago"
+        found.append(f"{said}: {one_line(letter.message)}")
     return found if hint is None else [*found, f"Hint: {one_line(hint)}"]

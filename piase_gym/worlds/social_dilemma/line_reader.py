@@ -34,8 +34,3 @@ class LineReader(texts.LineReader):
         """Refuse the present line unless it fits."""
         if not fits:
             self.refuse(allowed)
-
-
-def times(count: int, noun: str = "time") -> str:
-    """Write ``1 time`` or ``2 times``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -7,8 +7,8 @@ from piase_gym.worlds.channel.manual import channel_rules, further_rules
 from piase_gym.worlds.grids.moves import scene_manual
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.games import GAMES_BY_NAME
-from piase_gym.worlds.social_dilemma.line_reader import times
 from piase_gym.worlds.social_dilemma.matrix.text import payoffs_text
+from piase_gym.worlds.texts.wording import counted
 
 
 def matrix_manual(config: SocialDilemmaConfig) -> Manual:
@@ -38,7 +38,7 @@ def matrix_manual(config: SocialDilemmaConfig) -> Manual:
     if config.talk:
         said = f"a symbol {_symbols(config)} (say 1)" if config.symbols else "something in words"
         rules.append(
-            f"Each round begins with {times(config.talk, 'step')} of talk, in which you only say "
+            f"Each round begins with {counted(config.talk, 'step')} of talk, in which you only say "
             f"{said} or nothing (say nothing)."
         )
     if config.coin:
@@ -68,7 +68,7 @@ def _symbols(config: SocialDilemmaConfig) -> str:
 def _end(config: SocialDilemmaConfig) -> str:
     """Say when the game is over."""
     if config.known_rounds is not None:
-        return f"The game is over after {times(config.known_rounds, 'round')}.{_cut_off(config)}"
+        return f"The game is over after {counted(config.known_rounds, 'round')}.{_cut_off(config)}"
     goes_on = f"After each round the game goes on with a chance of {config.chance:g}."
     return f"{goes_on}{_cut_off(config)}"
 
@@ -81,7 +81,7 @@ def _cut_off(config: SocialDilemmaConfig) -> str:
     rounds, usual = config.known_rounds, type(config).model_fields["max_steps"].default
     if config.max_steps >= (rounds * (1 + config.talk) if rounds else usual):
         return ""
-    return f" It is cut off, and lost, after {times(config.max_steps, 'step')}."
+    return f" It is cut off, and lost, after {counted(config.max_steps, 'step')}."
 
 
 def commons_manual(config: SocialDilemmaConfig) -> Manual:

@@ -30,8 +30,8 @@ from piase_gym.worlds.social_dilemma.commons.facts import (
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_ROUNDS, MAX_SIDE, MAX_TIMEOUT
 from piase_gym.worlds.social_dilemma.games import COMMONS
-from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
-from piase_gym.worlds.texts.wording import listing
+from piase_gym.worlds.social_dilemma.line_reader import LineReader
+from piase_gym.worlds.texts.wording import counted, listing
 
 
 def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
@@ -87,13 +87,13 @@ def _head(agent: str, game: str, width: int, height: int, steps: int, rounds: in
     """Write who an agent is, and how far the game has got."""
     return (
         f"You are {agent} in a {game} of {width} columns and {height} "
-        f"rows, after {steps} of {times(rounds, 'step')}."
+        f"rows, after {steps} of {counted(rounds, 'step')}."
     )
 
 
 def _away(out: int) -> str:
     """Write how long an agent is away."""
-    return f"\nYou are in time-out for {times(out, 'more step')}."
+    return f"\nYou are in time-out for {counted(out, 'more step')}."
 
 
 def _place_in_words(place: ViewerPlace) -> str:
@@ -104,20 +104,20 @@ def _place_in_words(place: ViewerPlace) -> str:
 @functools.lru_cache(maxsize=8192)
 def _deeds_text(form: CommonsForm, eaten: int, cleaned: int, zaps: int, zapped: int) -> str:
     """Write what an agent has done so far, and how often it was zapped, as far as is in play."""
-    done = [f"eaten {times(eaten, 'apple')}"]
+    done = [f"eaten {counted(eaten, 'apple')}"]
     if form.config.game == "cleanup" or cleaned:
-        done.append(f"cleaned {times(cleaned, 'cell')}")
+        done.append(f"cleaned {counted(cleaned, 'cell')}")
     if form.config.timeout or zaps or zapped:
-        done.append(f"fired {times(zaps, 'zap')}")
-        done.append(f"been zapped {times(zapped)}")
+        done.append(f"fired {counted(zaps, 'zap')}")
+        done.append(f"been zapped {counted(zapped, 'time')}")
     return f"\nSo far you have {listing(done)}."
 
 
 def _reputation_text(others: Iterable[PublicActions]) -> str:
     """Write what each of the others has done."""
     lines = [
-        f"\n{deeds.agent} has eaten {times(deeds.eaten, 'apple')}, cleaned "
-        f"{times(deeds.cleaned, 'cell')} and fired {times(deeds.zaps, 'zap')}."
+        f"\n{deeds.agent} has eaten {counted(deeds.eaten, 'apple')}, cleaned "
+        f"{counted(deeds.cleaned, 'cell')} and fired {counted(deeds.zaps, 'zap')}."
         for deeds in others
     ]
     return "".join(lines)

@@ -14,7 +14,7 @@ from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.channel.heard import heard_lines
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import MAX_TALK
-from piase_gym.worlds.social_dilemma.line_reader import LineReader, times
+from piase_gym.worlds.social_dilemma.line_reader import LineReader
 from piase_gym.worlds.social_dilemma.matrix.facts import (
     COIN_SIDES,
     Chosen,
@@ -25,6 +25,7 @@ from piase_gym.worlds.social_dilemma.matrix.facts import (
     reputation_of,
 )
 from piase_gym.worlds.social_dilemma.matrix.state import HEAD, PAST
+from piase_gym.worlds.texts.wording import counted
 
 _PAIR = tuple((choice, others) for choice in (0, 1) for others in (1, 0))
 """The cases of a game of two: (own choice, whether the other cooperates)."""
@@ -88,7 +89,7 @@ def _choice_line(form: MatrixForm, talk: int, coin: str | None) -> str:
     """Write what the agent has to do now."""
     text = f"Choose now: {form.words[0]} or {form.words[1]}."
     if talk:
-        text = f"Talk now: you choose after {times(talk, 'step')}."
+        text = f"Talk now: you choose after {counted(talk, 'step')}."
     return f"\n{text}\nThe coin shows {coin}." if coin else f"\n{text}"
 
 
@@ -96,7 +97,7 @@ def _choice_line(form: MatrixForm, talk: int, coin: str | None) -> str:
 def _counts(form: MatrixForm, played: int, cooperated: int, others: int) -> str:
     """Write how often all have cooperated."""
     rest = "the other" if form.two else "the others"
-    text = f"{form.words[0]} {times(cooperated)}, {rest} {times(others)}"
+    text = f"{form.words[0]} {counted(cooperated, 'time')}, {rest} {counted(others, 'time')}"
     return f"\nYou chose {text}." if played else ""
 
 
@@ -112,7 +113,9 @@ def _past(form: MatrixForm, history: Sequence[Chosen], unread: Sequence[Chosen])
 
 def _reputation(form: MatrixForm, counts: Iterable[tuple[str, int]]) -> str:
     """Write how often each of the others has cooperated."""
-    return "".join(f"\n{name} chose {form.words[0]} {times(count)}." for name, count in counts)
+    return "".join(
+        f"\n{name} chose {form.words[0]} {counted(count, 'time')}." for name, count in counts
+    )
 
 
 def _round(chosen: Chosen, unread: Chosen, words: tuple[str, str], two: bool) -> str:
