@@ -19,6 +19,7 @@ RLLIB := .venv-rllib
 RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $(RLLIB)/constraints.txt
 
 RLIABLE := .venv-rliable
+ALFWORLD := .venv-alfworld
 
 # Each of these libraries gets an environment of its own, in .venv-clients/<library>.
 CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl
@@ -29,7 +30,7 @@ NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
 
 PEERS := .venv-peers
 
-.PHONY: install demo test test-ray test-rliable test-rllib test-clients lint types bench speed peers docs
+.PHONY: install demo test test-ray test-rliable test-alfworld test-rllib test-clients lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -55,6 +56,10 @@ test-rllib: $(RLLIB)/.installed
 # Holds our statistics to rliable's, whose intervals are slow: give it half an hour.
 test-rliable: $(RLIABLE)/.installed
 	$(RLIABLE)/bin/python -m pytest tests/benchmarks/test_rliable.py
+
+# Plays homes in ALFWorld's own engine, which pip compiles, and in ours.
+test-alfworld: $(ALFWORLD)/.installed
+	$(ALFWORLD)/bin/python -m pytest tests/adapters/test_real_alfworld.py
 
 # CLEANRL and EPYMARL name checkouts; without them their tests are skipped. `make test-client-tianshou` tests one library.
 test-clients: $(CLIENTS:%=test-client-%)
@@ -119,6 +124,11 @@ $(RLLIB)/.installed: pyproject.toml constraints.txt
 $(RLIABLE)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(RLIABLE)
 	$(RLIABLE)/bin/python -m pip install --disable-pip-version-check -e '.[dev]' rliable 'pandas<3'
+	@touch $@
+
+$(ALFWORLD)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(ALFWORLD)
+	$(ALFWORLD)/bin/python -m pip install --disable-pip-version-check -e '.[dev]' alfworld
 	@touch $@
 
 .PRECIOUS: .venv-clients/%/.installed

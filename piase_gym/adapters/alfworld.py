@@ -315,7 +315,7 @@ class TextGames:
             world.reset(0)
         self._worlds = worlds
         self._searchers = [HouseholdScript(world) for world in self._worlds]
-        self._shown = [(world.native_text(0), 0.0, False) for world in self._worlds]
+        self._shown = [(world.state_of.feedback[0], 0.0, False) for world in self._worlds]
         return [text for text, _, _ in self._shown], self._infos()
 
     def step(
@@ -335,7 +335,8 @@ class TextGames:
             if world.alive[0]:
                 result = world.step([world.read(0, command)])
                 over = result.terminated[0] or result.truncated[0]
-                self._shown[k] = (world.native_text(0), float(result.terminated[0]), over)
+                said = world.state_of.feedback[0]
+                self._shown[k] = (said, float(result.terminated[0]), over)
         texts, scores, dones = (list(column) for column in zip(*self._shown, strict=True))
         return texts, scores, dones, self._infos()
 
@@ -343,7 +344,7 @@ class TextGames:
         """Return what ALFWorld's infos have."""
         worlds = self._worlds
         infos: dict[str, list[Any]] = {
-            "won": [world.state_of.status[0] == "won" for world in worlds],
+            "won": [world.game.goal.reached(world.state_of) for world in worlds],
             "admissible_commands": [world.admissible_lines(0) for world in worlds],
             "extra.gamefile": [world.gamefile for world in worlds],
         }

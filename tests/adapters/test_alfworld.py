@@ -114,6 +114,19 @@ def test_games_of_files_are_played(tmp_path: Path) -> None:
     assert env.reset()[1]["extra.gamefile"] == [path]
 
 
+def test_answers_are_not_escaped_and_what_is_won_from_the_beginning_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "train" / "pick_and_place_simple-Mug-None-Desk-1" / "trial_T1"
+    folder.mkdir(parents=True)
+    path = Path(game_file(folder, goal="(inReceptacle Mug_bar_1 Desk_bar_1)"))
+    path.write_text(path.read_text("utf-8").replace("tidy up.", "boire un café."), "utf-8")
+    env = get_environment()(config(tmp_path, tmp_path / "train"), "train").init_env(1)
+    (text,), infos = env.reset()
+    assert text.endswith("\n\nYour task is to: boire un café.")
+    assert infos["won"] == [True]
+    _, scores, dones, infos = env.step(["nonsense"])
+    assert (scores, dones, infos["won"]) == ([1.0], [True], [True])
+
+
 @pytest.mark.skipif(not GAMES.exists(), reason="the games are not here")
 def test_the_given_games_are_played(tmp_path: Path) -> None:
     found = config(tmp_path, GAMES / "valid_train", expert="handcoded")
