@@ -30,6 +30,7 @@ class Task:
         database: The name of its database.
         hardness: One of `HARDNESS`.
         writes: Whether the database may be changed, in which case its changes are judged.
+        record: All that its file says of it.
     """
 
     task_id: str
@@ -38,6 +39,7 @@ class Task:
     database: str
     hardness: str
     writes: bool = False
+    record: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Column(NamedTuple):

@@ -162,7 +162,8 @@ def _tasks(records: Any, databases: Mapping[str, Database], name: str) -> Iterat
             level = hardness(record["gold"])
         if level not in HARDNESS:
             raise ConfigError(f"{where}: hardness is one of {', '.join(HARDNESS)}, not {level!r}")
-        yield Task(str(number), record["query"], record["gold"], database, level)
+        asked = record["query"], record["gold"]
+        yield Task(str(number), *asked, database, level, record=record)
 
 
 def read_dump(text: str, name: str = "the dump") -> dict[str, bytes]:
