@@ -46,9 +46,10 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
     """A learner in many environments of an array world. Made by `gymnasium.make_vec`.
 
     An episode ends when the learner's does. Infos have ``action_mask``, ``outcome`` (codes of
-    `piase_gym.core.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``result``,
-    ``won`` and the ``measures`` of a scenario. Under ``SAME_STEP`` the last observations are in
-    ``final_obs``, and what the infos tell of those steps is in ``final_info`` too.
+    `piase_gym.core.commands.OUTCOMES`), where an episode began ``seed``, and where one ended
+    ``result``, ``won`` and the ``measures`` of a scenario. Under ``SAME_STEP`` the last
+    observations are in ``final_obs``, and what the infos tell of those steps is in ``final_info``
+    too.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -134,9 +135,10 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         Raises:
             ActionError: If the actions are not integers of shape (num_envs,) in the action space.
         """
-        acts = to_indices(actions, (self.num_envs,))[:, None]
+        acts, full = to_indices(actions, (self.num_envs,))[:, None], self._style.full
+        begun = self.batch.batch.states["over"].astype(np.bool_)  # where next_step resets
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
-        masks, full = self._own_masks(infos, "action_mask"), self._style.full
+        masks = self._own_masks(infos, "action_mask")
         more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]} if full else {}
         over = terminated[:, 0] | truncated[:, 0]
         if full and over.any():
@@ -153,6 +155,11 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             more["final_obs"], more["_final_obs"] = self._last(infos, over), over
             marks = {f"_{key}": over.copy() for key in last}
             more["final_info"], more["_final_info"] = {**last, **marks}, over.copy()
+            begun = over
+        elif full and begun.any():
+            more["_outcome"] = ~begun
+        if full and begun.any():
+            more["seed"], more["_seed"] = self.batch.seeds(), begun.copy()
         found = self._in_style(shown[:, 0], masks), rewards[:, 0]
         return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)
 
