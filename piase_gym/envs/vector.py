@@ -23,7 +23,7 @@ from piase_gym.envs.base import RENDER_MODES
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.config_changes import Modified
-from piase_gym.envs.observations import ObservationStyle, is_native
+from piase_gym.envs.observations import ObservationStyle, is_native, open_masks
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.runner import check_options
@@ -280,6 +280,9 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
             if self.autoreset_mode is AutoresetMode.DISABLED and not runner.live:
                 raise ResetNeededError(f"slot {slot}: the episode is over; call reset() for it")
         found: tuple[Any, ...] = super().step(actions)
+        for part in (found[0], found[-1]):
+            if isinstance(part, dict) and "action_mask" in part:
+                part["action_mask"] = np.array(open_masks(part["action_mask"]))
         return found
 
     def _check(self, actions: Any) -> None:
@@ -294,7 +297,8 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the masks as booleans, shape (num_envs, actions)."""
-        return np.stack([env.unwrapped.action_masks() for env in self.envs])  # type: ignore[attr-defined]
+        masks = [env.unwrapped.action_masks() for env in self.envs]  # type: ignore[attr-defined]
+        return np.array(open_masks(masks))
 
     def _episode_limit(self) -> int:
         return int(self.envs[0].unwrapped.config.max_steps)  # type: ignore[attr-defined]
