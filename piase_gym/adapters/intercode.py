@@ -65,14 +65,15 @@ class Records(Sequence[dict[str, Any]]):
         }
         self.data = [
             {
-                **{key: value for key, value in task.record.items() if value is not None},
+                **{key: value for key, value in record.items() if value is not None},
                 "db": task.database,
                 "gold": task.gold,
                 "query": task.question,
                 "hardness": task.hardness,
-                "db_tables": task.record.get("db_tables") or tables.get(task.database, {}),
+                "db_tables": record.get("db_tables") or tables.get(task.database, {}),
             }
             for task in dataset.tasks
+            for record in (dataset.records.get(task.task_id, {}),)
         ]
 
     def get(self, index: int) -> dict[str, Any]:

@@ -30,7 +30,6 @@ class Task:
         database: The name of its database.
         hardness: One of `HARDNESS`.
         writes: Whether the database may be changed, in which case its changes are judged.
-        record: All that its file says of it.
     """
 
     task_id: str
@@ -39,7 +38,6 @@ class Task:
     database: str
     hardness: str
     writes: bool = False
-    record: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 class Column(NamedTuple):
@@ -103,11 +101,12 @@ class Database:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Tasks and the databases that they are about."""
+    """Tasks and the databases that they are about; `records` has what a file says of each task."""
 
     name: str
     tasks: tuple[Task, ...]
     databases: Mapping[str, Database]
+    records: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     def __deepcopy__(self, _memo: Any) -> Dataset:
         """Return itself: a dataset never changes."""
