@@ -9,7 +9,7 @@ import numpy as np
 from pettingzoo import ParallelEnv
 from pettingzoo.utils import BaseParallelWrapper
 
-from piase_gym.envs.observations import absent_observation
+from piase_gym.envs.observations import absent_observation, open_masks
 from piase_gym.envs.parallel import require_parallel
 
 
@@ -88,13 +88,23 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
         masks = [info["action_mask"] for info in infos.values() if "action_mask" in info]
         free = {"action_mask": masks[0]} if masks else {}
         return {
-            name: infos[name] if name in infos else {k: np.ones_like(m) for k, m in free.items()}
+            name: self._opened(name, infos[name])
+            if name in infos
+            else {k: np.ones_like(m) for k, m in free.items()}
             for name in self._spaces
         }
+
+    def _opened(self, name: str, shown: Any) -> Any:
+        """Return what an agent is shown, with a mask that allows something if it has ended."""
+        if name in self.env.agents or not isinstance(shown, dict) or "action_mask" not in shown:
+            return shown
+        return {**shown, "action_mask": open_masks([shown["action_mask"]])[0]}
 
     def _fill(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         """Add the observations of agents that are not in play."""
         return {
-            name: observations[name] if name in observations else absent_observation(space)
+            name: self._opened(name, observations[name])
+            if name in observations
+            else absent_observation(space)
             for name, space in self._spaces.items()
         }

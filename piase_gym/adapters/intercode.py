@@ -55,23 +55,25 @@ TURNS: Final = 10
 
 
 class Records(Sequence[dict[str, Any]]):
-    """The tasks as InterCode's data loader gives them."""
+    """The tasks as InterCode's data loader gives them: all that their file says, nulls left out."""
 
     def __init__(self, dataset: Dataset) -> None:
-        """Write out the tasks."""
+        """Write out the tasks; their files may lack hardness and tables."""
         tables = {
             name: {table.name: [column.name for column in table.columns] for table in known.schema}
             for name, known in dataset.databases.items()
         }
         self.data = [
             {
+                **{key: value for key, value in record.items() if value is not None},
                 "db": task.database,
                 "gold": task.gold,
                 "query": task.question,
                 "hardness": task.hardness,
-                "db_tables": tables.get(task.database, {}),
+                "db_tables": record.get("db_tables") or tables.get(task.database, {}),
             }
             for task in dataset.tasks
+            for record in (dataset.records.get(task.task_id, {}),)
         ]
 
     def get(self, index: int) -> dict[str, Any]:
@@ -318,7 +320,8 @@ def evaluate(
         tasks: Which of them; by default all.
         turns: How many actions a task has at most.
         answer: ``best``, or ``submitted``, as in InterCode's evaluation of ReAct: what counts is
-            the result that is submitted, which ends the episode.
+            the result that is submitted, which ends the episode. After the last turn the last
+            result is submitted, which takes no turn.
 
     Returns:
         One episode per task, by the task's number as a string, in the form of InterCode's logs.
@@ -348,18 +351,19 @@ def _played(
     }  # fmt: skip
     observation: Any = None
     reward: float | None = None
-    for _ in range(turns):
-        action = policy(env.query, observation, reward)
+    over = False
+    while not over:
+        late = submitted_counts and len(history["actions"]) == turns
+        action = "submit" if late else policy(env.query, observation, reward)
         observation, reward, valid = _turn(env, action)
-        submitted = not submitted_counts or (action or "").startswith("submit")
-        reward = reward if submitted else 0.0
+        submitted = (action or "").startswith("submit")
+        if submitted_counts and not submitted:
+            reward = 0.0
         told = action or "", str(observation), reward, valid
         for key, value in zip(history, told, strict=True):
             history[key].append(value)
-        if reward == 1 or (action or "").lower() == "skip":
-            break
-        if submitted and submitted_counts:
-            break
+        ended = submitted if submitted_counts else len(history["actions"]) == turns
+        over = ended or reward == 1 or (action or "").lower() == "skip"
     best = max(history["rewards"])
     return {
         "environment": env.name,
@@ -370,7 +374,7 @@ def _played(
         "summary": {
             "max_reward": best,
             "max_reward_idx": history["rewards"].index(best),
-            "turns_taken": len(history["rewards"]),
+            "turns_taken": min(len(history["rewards"]), turns),
             "turns_max": turns,
         },
     }
@@ -439,7 +443,8 @@ def replay(log: str | Path, env: SqlEnv) -> dict[str, dict[str, Any]]:
             raise ConfigError(f"{str(log)!r:.200} has a task {index}, which is not in the dataset")
         if env.data_loader.get(index)["query"] != episode["query"]:
             raise ConfigError(f"{str(log)!r:.200}: task {index} has another question")
-        react = "thoughts" in episode["turn_history"]
+        thoughts = episode["turn_history"].get("thoughts")
+        react, late = thoughts is not None, isinstance(thoughts, list) and thoughts[-1:] == [_LATE]
         statements = iter([_statement(str(action), react) for action in turns])
 
         def again(
@@ -450,7 +455,8 @@ def replay(log: str | Path, env: SqlEnv) -> dict[str, dict[str, Any]]:
 
         if turns:
             answer: Literal["best", "submitted"] = "submitted" if react else "best"
-            found.update(evaluate(again, env, [index], len(turns), answer=answer))
+            most = max(1, len(turns) - late)
+            found.update(evaluate(again, env, [index], most, answer=answer))
     return found
 
 
@@ -483,12 +489,14 @@ def _is_episode(found: Any) -> bool:
         return False
 
 
-_EXECUTE: Final = re.compile(r"execute\[(.*)\]", re.IGNORECASE | re.DOTALL)
+_EXECUTE: Final = re.compile(r"execute\[(.*)\]", re.DOTALL)
+_LATE: Final = "EXCEEDED MAX TURNS: submit"
+"""InterCode's own words in a log of ReAct for the submission after the last turn."""
 
 
 def _statement(action: str, react: bool) -> str | None:
     """Return an action as it was run: ReAct's are ``submit`` and the first in ``execute[...]``."""
-    if found := _EXECUTE.match(action.lstrip()):
+    if found := _EXECUTE.search(action):
         return found[1].partition(";")[0]
     return None if react and action != "submit" else action
 

@@ -18,6 +18,7 @@ from piase_gym.core.world import World
 from piase_gym.envs.arguments import characters_of, resolve
 from piase_gym.envs.batch import BatchEnv, lone_learner
 from piase_gym.envs.batch_checks import check_singles
+from piase_gym.envs.observations import open_masks
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.partners import Partners, read_partners
 from piase_gym.envs.runner import EpisodeRunner
@@ -144,7 +145,7 @@ class ParallelVecEnv(AgentVecEnv):
         for name, vector in shown.items():
             self._shown[number, self._names.index(name)] = vector
         if self._bits is not None:
-            masks = env.world.masks()
+            masks = open_masks(env.world.masks())
             for seat, name in enumerate(self._names):
                 self._bits[number, seat] = masks[env.world.agents.index(name)]
 

@@ -69,7 +69,7 @@ class AgentVecEnv(VecEnv):
     """Several environments as an SB3 VecEnv with parameters shared by all agents.
 
     Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
-    slot goes on with zeros for observations, no reward and a mask for the no-op, until the
+    slot goes on with zeros for observations, no reward and a mask that allows something, until the
     environment resets; it begins in the same way if its agent enters after the reset. To the
     learner such a stretch is an episode of its own; it has no ``episode`` and ``is_success`` in its
     infos, so it does not count in SB3's statistics.

@@ -196,6 +196,15 @@ def is_native(world: World[Any, Any], wording: str) -> bool:
     return wording == "native"
 
 
+def open_masks(masks: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Return masks in which one that allows nothing, of an agent that has ended, allows all.
+
+    Learners draw an action from it nevertheless, which is ignored: where the next step resets, and
+    where agents that have ended are kept.
+    """
+    return [mask if mask.any() else np.ones_like(mask) for mask in masks]
+
+
 def absent_observation(space: spaces.Space[Any]) -> Any:
     """Return the observation of an agent that is not in play; it is in the observation space."""
     if isinstance(space, spaces.Dict):

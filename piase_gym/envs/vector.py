@@ -23,7 +23,7 @@ from piase_gym.envs.base import RENDER_MODES
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.config_changes import Modified
-from piase_gym.envs.observations import ObservationStyle, is_native
+from piase_gym.envs.observations import ObservationStyle, is_native, open_masks
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.runner import check_options
@@ -46,9 +46,10 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
     """A learner in many environments of an array world. Made by `gymnasium.make_vec`.
 
     An episode ends when the learner's does. Infos have ``action_mask``, ``outcome`` (codes of
-    `piase_gym.core.commands.OUTCOMES`), at a reset ``seed``, and where an episode ended ``result``,
-    ``won`` and the ``measures`` of a scenario. Under ``SAME_STEP`` the last observations are in
-    ``final_obs``, and what the infos tell of those steps is in ``final_info`` too.
+    `piase_gym.core.commands.OUTCOMES`), where an episode began ``seed``, and where one ended
+    ``result``, ``won`` and the ``measures`` of a scenario. Under ``SAME_STEP`` the last
+    observations are in ``final_obs``, and what the infos tell of those steps is in ``final_info``
+    too.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
@@ -134,9 +135,10 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         Raises:
             ActionError: If the actions are not integers of shape (num_envs,) in the action space.
         """
-        acts = to_indices(actions, (self.num_envs,))[:, None]
+        acts, full = to_indices(actions, (self.num_envs,))[:, None], self._style.full
+        begun = self.batch.batch.states["over"].astype(np.bool_)  # where next_step resets
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
-        masks, full = self._own_masks(infos, "action_mask"), self._style.full
+        masks = self._own_masks(infos, "action_mask")
         more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]} if full else {}
         over = terminated[:, 0] | truncated[:, 0]
         if full and over.any():
@@ -153,6 +155,11 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             more["final_obs"], more["_final_obs"] = self._last(infos, over), over
             marks = {f"_{key}": over.copy() for key in last}
             more["final_info"], more["_final_info"] = {**last, **marks}, over.copy()
+            begun = over
+        elif full and begun.any():
+            more["_outcome"] = ~begun
+        if full and begun.any():
+            more["seed"], more["_seed"] = self.batch.seeds(), begun.copy()
         found = self._in_style(shown[:, 0], masks), rewards[:, 0]
         return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)
 
@@ -273,6 +280,9 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
             if self.autoreset_mode is AutoresetMode.DISABLED and not runner.live:
                 raise ResetNeededError(f"slot {slot}: the episode is over; call reset() for it")
         found: tuple[Any, ...] = super().step(actions)
+        for part in (found[0], found[-1]):
+            if isinstance(part, dict) and "action_mask" in part:
+                part["action_mask"] = np.array(open_masks(part["action_mask"]))
         return found
 
     def _check(self, actions: Any) -> None:
@@ -287,7 +297,8 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the masks as booleans, shape (num_envs, actions)."""
-        return np.stack([env.unwrapped.action_masks() for env in self.envs])  # type: ignore[attr-defined]
+        masks = [env.unwrapped.action_masks() for env in self.envs]  # type: ignore[attr-defined]
+        return np.array(open_masks(masks))
 
     def _episode_limit(self) -> int:
         return int(self.envs[0].unwrapped.config.max_steps)  # type: ignore[attr-defined]

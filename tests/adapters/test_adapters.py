@@ -99,6 +99,17 @@ def test_agents_that_end_early_wait_for_the_others() -> None:
     assert vec.env_method("action_masks")[0].tolist() == [False] * 4 + [True, False]
 
 
+def test_who_waits_in_a_world_without_a_kernel_may_do_something() -> None:
+    vec = sb3_vec("SqlQuery", num_envs=1, agents=2)
+    vec.reset()
+    world = vec.envs[0].world  # type: ignore[attr-defined]
+    words = [str(world.command(0, k).verb) for k in vec.action_masks()[0].nonzero()[0]]
+    skip, wait = (words.index(word) for word in ("skip", "wait"))
+    assert vec.step(np.array([skip, wait]))[2].tolist() == [True, False]
+    assert vec.action_masks().any(axis=1).all()
+    vec.close()
+
+
 def test_other_views_are_refused_with_a_sentence() -> None:
     for view in ("both", "text"):
         with pytest.raises(ConfigError, match="view='vector'"):

@@ -85,6 +85,20 @@ def test_an_episode_is_as_in_intercode(env: SqlEnv) -> None:
     assert [action for action, _ in env.trajectory][-1] == "submit"
 
 
+def test_tasks_are_told_as_their_file_tells_them(tmp_path: Path) -> None:
+    more = {"db_tables": {"Goods": ["Code"]}, "evidence": "codes name goods", "note": None}
+    write_files(tmp_path, tasks=[{**TASKS[1], **more}, TASKS[0]])
+    first, second = SqlEnv(data_path=tmp_path).data_loader
+    assert first == {**TASKS[1], "db_tables": more["db_tables"], "evidence": more["evidence"]}
+    assert (second["hardness"], [*second["db_tables"]]) == ("easy", ["goods", "makers"])
+
+
+@needs_files
+def test_tasks_of_intercode_are_told_as_its_data_loader_tells_them() -> None:
+    told = json.loads((FILES / "ic_spider_dev.json").read_text())
+    assert list(SqlEnv(dataset=original()).data_loader) == told
+
+
 def test_no_rows_are_right_where_there_are_none(env: SqlEnv) -> None:
     env.reset(2)
     assert env.step("submit")[1] == 0.0
@@ -243,15 +257,33 @@ def test_of_a_log_of_react_what_is_submitted_counts(env: SqlEnv, tmp_path: Path)
     right, wrong = f"execute[{GOODS}; SELECT 1]\nObservation 2", "execute[SELECT 5]"
     told = {"task_id": 0, "query": "Which goods?", "summary": {"max_reward": 0.0}}
     path = tmp_path / "log.json"
-    for actions, rewards in (
-        ([right, "I think so", "submit"], [0.0, 0.0, 1.0]),
-        ([right, wrong, "submit"], [0.0, 0.0, 0.0]),
+    late = "EXCEEDED MAX TURNS: submit"
+    for actions, rewards, taken in (
+        ([right, "I think so", "submit"], [0.0, 0.0, 1.0], 3),
+        ([right, wrong, "submit"], [0.0, 0.0, 0.0], 3),
+        ([wrong, f"I will {right}", "submit"], [0.0, 0.0, 1.0], 3),
+        ([wrong, right.capitalize(), "submit"], [0.0, 0.0, 0.0], 3),  # InterCode does not read it
+        ([wrong, right, late], [0.0, 0.0, 1.0], 2),
     ):
-        history = {"thoughts": actions, "actions": actions}
+        history = {"thoughts": actions, "actions": [*actions[:-1], "submit"]}
         path.write_text(json.dumps({"0": {**told, "turn_history": history}}))
         found = replay(path, env)["0"]
         assert found["turn_history"]["rewards"] == rewards
         assert found["summary"]["max_reward"] == rewards[-1]
+        assert found["summary"]["turns_taken"] == taken
+
+
+def test_where_what_is_submitted_counts_the_last_turn_is_followed_by_a_submission(
+    env: SqlEnv,
+) -> None:
+    player = Scripted([GOODS, "SELECT 1", GOODS], [GOODS, "submit"], [GOODS, "skip"])
+    found = evaluate(player, env, [0], turns=3, answer="submitted")["0"]
+    assert found["turn_history"]["actions"] == [GOODS, "SELECT 1", GOODS, "submit"]
+    assert found["turn_history"]["rewards"] == [0.0, 0.0, 0.0, 1.0]
+    assert (found["summary"]["max_reward"], found["summary"]["turns_taken"]) == (1.0, 3)
+    for rewards in ([0.0, 1.0], [0.0, 0.0]):
+        found = evaluate(player, env, [0], turns=2, answer="submitted")["0"]
+        assert found["turn_history"]["rewards"] == rewards
 
 
 def test_logs_of_plans_are_read(env: SqlEnv, tmp_path: Path) -> None:

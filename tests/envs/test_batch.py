@@ -510,6 +510,14 @@ def test_make_vec_equals_gymnasiums_own_vectors(mode: AutoresetMode) -> None:
         for k in range(4):
             np.testing.assert_array_equal(got[k], expected[k])
         assert got[0] in ours.observation_space
+        assert ("seed" in got[4]) == ("seed" in expected[4])
+        if "seed" in expected[4]:  # of episodes that began by themselves
+            begun = expected[4]["_seed"]
+            np.testing.assert_array_equal(got[4]["_seed"], begun)
+            np.testing.assert_array_equal(got[4]["seed"][begun], expected[4]["seed"][begun])
+        if mode is AutoresetMode.NEXT_STEP:  # where an episode began, nobody acted
+            nobody = np.zeros(3, np.bool_)
+            np.testing.assert_array_equal(got[4]["_outcome"], expected[4].get("_outcome", nobody))
         told = expected[4].get("final_info", expected[4])
         assert ("result" in got[4]) == ("result" in told)
         if "result" in told:

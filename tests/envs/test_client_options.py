@@ -388,6 +388,18 @@ def test_agents_are_kept_whatever_they_see(options: dict[str, Any]) -> None:
     assert absent > 10
 
 
+def test_who_has_ended_and_is_kept_may_do_anything() -> None:
+    """In some worlds the mask of an agent that has ended forbids everything."""
+    env = KeepAgents(piase_gym.parallel_env("SqlQuery", agents=2, view="vector", mask="obs"))
+    env.reset(seed=0)
+    world = env.unwrapped.world  # type: ignore[attr-defined]
+    verbs = [world.command(0, k).verb for k in world.masks()[0].nonzero()[0]]
+    seen, *_, infos = env.step({"agent_0": verbs.index("skip"), "agent_1": verbs.index("wait")})
+    assert env.agents
+    assert seen["agent_0"]["action_mask"].all()
+    assert infos["agent_0"]["action_mask"].all()
+
+
 @pytest.mark.parametrize("infos", ["full", "mask"])
 def test_agents_are_kept_after_a_snapshot(infos: str) -> None:
     env, fresh = (

@@ -141,6 +141,17 @@ def test_masks_of_slots_are_those_of_the_infos(task: str) -> None:
     assert np.array_equal(env.action_masks(), infos["action_mask"])
 
 
+@both_kinds
+def test_masks_allow_something_where_an_episode_is_over(task: str) -> None:
+    """Under NEXT_STEP learners draw an action from them for the step that resets."""
+    env = vector(task, max_steps=1)
+    env.reset(seed=0)
+    infos = env.step([0, 0, 0])[-1]
+    assert infos["action_mask"].any(axis=1).all()
+    assert np.array_equal(env.action_masks(), infos["action_mask"])
+    assert env.step(env.action_masks().argmax(axis=1))[-1]["_seed"].all()
+
+
 def test_an_episode_that_is_over_waits_for_its_reset() -> None:
     env = vector(SINGLES, autoreset_mode="disabled", max_steps=1)
     env.reset(seed=0)

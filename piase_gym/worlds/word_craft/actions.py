@@ -20,14 +20,14 @@ _AND = re.compile(r"\s*\+\s*|\s*&\s*| (?:and|with|onto|on|into) ", re.IGNORECASE
 def _begun(*verbs: str) -> re.Pattern[str]:
     """Return a pattern for lines that begin with one of some verbs."""
     longest_first = "|".join(sorted(verbs, key=len, reverse=True))
-    end = r"\s+(.+?)(?:\s+together)?[.!]?\s*"
+    end = r"\s+(.+?)(?:\s+together[.!]?)?\s*"
     return re.compile(rf"\s*(?:{longest_first}){end}", re.IGNORECASE)
 
 
 _COMBINE = _begun("combine", *COMBINE, "put", "use")
 _PICK = _begun("pick", *PICK)
 _GIVE = re.compile(rf"\s*(?:give|{'|'.join(GIVE)})\s+(.+)\s+to\s+(\S+?)[.!]?\s*", re.IGNORECASE)
-_SUM = re.compile(r"\s*([^+]+?\s*\+\s*[^+]+?)[.!]?\s*")
+_SUM = re.compile(r"\s*([^+]+?\s*\+\s*[^+]+?)\s*")
 
 
 @functools.lru_cache(maxsize=64)
@@ -69,14 +69,23 @@ def commands_of(envelope: WordCraftEnvelope, agents: tuple[str, ...]) -> tuple[C
 
 
 def name_read(shown: str, table: Mapping[str, int]) -> str:
-    """Return the name of a thing in `table`, ignoring case and article; "" if it is not there."""
+    """Return the name of a thing in `table`; "" if it is not there.
+
+    Case, an article and a full stop or exclamation mark at the end do not matter, unless the name
+    has them itself.
+    """
     plain = shown.strip().lower()
-    if plain in table:
-        return plain
-    for article in ("the ", "a ", "an ", "some "):
-        if plain.startswith(article) and plain[len(article) :] in table:
-            return plain[len(article) :]
+    for said in (plain, _unended(plain)):
+        for article in ("", "the ", "a ", "an ", "some "):
+            if said.startswith(article) and said[len(article) :] in table:
+                return said[len(article) :]
     return ""
+
+
+def _unended(shown: str) -> str:
+    """Return some words without the mark at the end of a sentence."""
+    plain = shown.strip()
+    return plain[:-1].rstrip() if plain.endswith((".", "!")) else plain
 
 
 def read_names(
@@ -100,7 +109,7 @@ def read_names(
         name = name_read(match.group(1), here)
         if name:
             return Command("pick", {"slot": here[name]})
-        if name_read(match.group(1), known) or not match.group(1).strip().lstrip("-").isdigit():
+        if name_read(match.group(1), known) or not _unended(match.group(1)).lstrip("-").isdigit():
             return missing(match.group(1), list(here))
     return None
 
@@ -112,7 +121,7 @@ def _pair(shown: str, here: Mapping[str, int], known: Mapping[str, int]) -> Comm
         return unparsable(f"Name two things: combine <first> and <second>; not {shown[:60]!r}")
     by_slot = {str(slot): name for name, slot in here.items()}
     for parts in cuts:
-        one, two = (by_slot.get(part.strip()) or name_read(part, known) for part in parts)
+        one, two = (by_slot.get(_unended(part)) or name_read(part, known) for part in parts)
         if one and two:
             return Command("combine", {"first": one, "second": two})
     one, two = cuts[0]
@@ -121,4 +130,5 @@ def _pair(shown: str, here: Mapping[str, int], known: Mapping[str, int]) -> Comm
 
 def missing(shown: str, names: Sequence[str]) -> InvalidAction:
     """Say that there is no such thing, and what there is."""
-    return unparsable(f"There is no {shown.strip()[:60]!r} here; {suggest(shown, names)}")
+    plain = _unended(shown)
+    return unparsable(f"There is no {plain[:60]!r} here; {suggest(plain, names)}")

@@ -134,7 +134,9 @@ class WordCraft(ArrayWorld[WordCraftConfig, WordCraftFacts]):
     A pair that makes several things makes all of them, while the original keeps only the last, so
     every task can be done. A thing lies on a table at most once. Choosing an empty slot is illegal,
     while the original takes the last thing of the book. Nothing depends on the order of hashes.
-    `by_goal` splits only the things that can be made, not also those that cannot.
+    `by_goal` splits only the things that can be made, not also those that cannot, and
+    `by_goal_train_terminals` trains on the goals that make nothing else; in the original these are
+    on neither side.
 
     ## Scenarios and curricula
 

@@ -186,6 +186,21 @@ def test_names_with_and_in_them(tmp_path: Path) -> None:
     assert play(env, "combine salt and pepper and fish") == [(1.0, "ok")]
 
 
+@pytest.mark.parametrize("end", ["", ".", "!"])
+def test_names_with_a_mark_at_their_end(end: str, tmp_path: Path) -> None:
+    """The original's book has a 'double rainbow!'."""
+    recipes = {"sun": (), "rain": (), "bow": (), "bow!": (), "sky": [("bow!", "sun")]}
+    form = {"recipes": book_file(tmp_path, recipes), "mixes": 9}
+    env = piase_gym.parallel_env("WordCraft", **form, view="text", actions="text")  # type: ignore[arg-type]
+    for line in ("combine sun and bow!", "sun + bow!", "the bow! with a sun", "Mix SUN with BOW!"):
+        env.reset(seed=0)
+        (found,) = play(env, line.replace("the", "combine the") + end)
+        assert found == (1.0, "ok")
+    env.reset(seed=0)
+    assert play(env, f"pick bow!{end}") == [(0.0, "ok")]
+    assert env.world.facts(0).holding == "bow!"
+
+
 @pytest.mark.parametrize("case", ["one", "shared table", "trade"])
 def test_a_batch_does_what_one_does(case: str) -> None:
     config = CONFIGS[case]

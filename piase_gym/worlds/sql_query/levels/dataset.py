@@ -101,11 +101,12 @@ class Database:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Tasks and the databases that they are about."""
+    """Tasks and the databases that they are about; `records` has what a file says of each task."""
 
     name: str
     tasks: tuple[Task, ...]
     databases: Mapping[str, Database]
+    records: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
 
     def __deepcopy__(self, _memo: Any) -> Dataset:
         """Return itself: a dataset never changes."""

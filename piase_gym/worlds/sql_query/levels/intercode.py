@@ -71,7 +71,8 @@ def of_databases(folder: Path, databases: Iterable[Database]) -> Dataset:
         ConfigError: If the tasks cannot be read, or are about other databases.
     """
     path, known = _find(folder, ".json"), {database.name: database for database in databases}
-    return Dataset(path.stem, tuple(_tasks(_records(path), known, path.name)), known)
+    records = _records(path)
+    return Dataset(path.stem, tuple(_tasks(records, known, path.name)), known, _by_id(records))
 
 
 def _records(path: Path) -> Any:
@@ -110,7 +111,12 @@ def _load(tasks: Path, dump: Path, _changed: tuple[tuple[int, int], ...]) -> Dat
         name: Database(name, image, DIALECT) for name, image in read_dump(text, dump.name).items()
     }
     listed = tuple(_tasks(records, databases, tasks.name))
-    return Dataset(tasks.stem, listed, _with_translations(databases, listed))
+    return Dataset(tasks.stem, listed, _with_translations(databases, listed), _by_id(records))
+
+
+def _by_id(records: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return what a file says of its tasks, which `_tasks` numbers."""
+    return {str(number): record for number, record in enumerate(records)}
 
 
 def _with_translations(

@@ -25,7 +25,7 @@ a query (which the agent has written itself) and an error."""
 
 
 NATIVE_ROWS = 100
-"""How many rows InterCode's environment shows."""
+"""How many rows are shown with ``wording="native"``; InterCode's environment shows all."""
 BLANK = "\\u{20}"
 """How a blank in the name of a column is written."""
 
@@ -261,6 +261,8 @@ def native_of(facts: SqlQueryFacts, result: Result | None) -> str:
         shown = facts.question
     elif result.error is not None:
         shown = f"Error executing query: {result.error}"
+    elif not result.columns:
+        shown = "None"  # a statement that returns nothing, not even no rows
     else:
         shown = cut(str(list(result.rows[:NATIVE_ROWS])), 4000)
     lines = [shown, *([facts.feedback] if facts.feedback else [])]

@@ -154,9 +154,9 @@ def mysql_error_text(error: str, sql: str, database: Database) -> str:
         return "Invalid use of group function" if error.startswith("misuse of agg") else error
     kind, name = match.groups()
     if kind == "no such table":
-        return f"Table '{database.name}.{name}' doesn't exist"
+        return _no_table(name, database)
     if kind == "no such function":
-        return f"FUNCTION {database.name}.{name} does not exist"
+        return f"FUNCTION {_named(database)}.{name} does not exist"
     clause = "field list"
     parsed = reader(f"SQL of {database.dialect}").parse_one(sql, read=database.dialect)
     for column in parsed.find_all(importlib.import_module("sqlglot.expressions").Column):
@@ -169,6 +169,16 @@ def mysql_error_text(error: str, sql: str, database: Database) -> str:
     if kind == "no such column":
         return f"Unknown column '{name}' in '{clause}'"
     return f"Column '{name}' in {clause} is ambiguous"
+
+
+def _named(database: Database) -> str:
+    """Return the name of a database as InterCode's server has it, in lower case."""
+    return database.name.lower()
+
+
+def _no_table(name: str, database: Database) -> str:
+    """Say that there is no such table; names of tables are in lower case on that server too."""
+    return f"Table '{_named(database)}.{name.lower()}' doesn't exist"
 
 
 def tidied(sql: str) -> str:
@@ -187,9 +197,9 @@ def _translated(statement: Any, database: Database) -> str:
         wanted = _text(getattr(statement.args.get("like"), "name", "%"))
         if statement.name == "TABLES":
             kind = ", 'BASE TABLE' AS `Table_type`" if statement.args.get("full") else ""
-            return _filtered(_TABLES.format(database.name, kind, wanted), statement)
+            return _filtered(_TABLES.format(_named(database), kind, wanted), statement)
         if statement.name == "DATABASES":
-            return _filtered(f"SELECT {_text(database.name)} AS `Database`", statement)
+            return _filtered(f"SELECT {_text(_named(database))} AS `Database`", statement)
         if statement.name != "COLUMNS":
             raise TranslationError(f"not supported: SHOW {statement.name}")
         table = statement.args["target"].name
@@ -198,7 +208,7 @@ def _translated(statement: Any, database: Database) -> str:
         table = statement.this.name
     if table:
         if table.lower() not in _types(database):
-            raise TranslationError(f"Table '{database.name}.{table}' doesn't exist")
+            raise TranslationError(_no_table(table, database))
         return _filtered(_COLUMNS.format(_text(table), wanted), statement)
     if kind in ("Command", "Describe", "Set"):
         raise TranslationError(f"not supported: {statement.sql(database.dialect):.60}")
@@ -253,7 +263,8 @@ def _adapt(statement: Any, database: Database) -> None:
             rows = _CATALOGUE.get(table.name.lower())
             if rows is None:
                 raise TranslationError(f"not supported: information_schema.{table.name:.60}")
-            query = exp.maybe_parse(rows.format(_text(database.name), COLLATION), dialect=_port())
+            rows = rows.format(_text(_named(database)), COLLATION)
+            query = exp.maybe_parse(rows, dialect=_port())
             table.replace(query.subquery(table.alias_or_name))
         elif table.db:
             _require_database(table.db, database)
@@ -261,7 +272,7 @@ def _adapt(statement: Any, database: Database) -> None:
             for column in statement.find_all(exp.Column):
                 column.set("db", None)
     for kind, value in (
-        (exp.CurrentSchema, database.name),
+        (exp.CurrentSchema, _named(database)),
         (exp.CurrentDate, NOW.partition(" ")[0]),
         (exp.CurrentTime, NOW.partition(" ")[2]),
         (exp.CurrentTimestamp, NOW),
