@@ -115,6 +115,8 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             super().reset(seed=check_seed(seed))
         masks = self._own_masks(infos, "action_mask")
         info = {"seed": infos["seed"]} if self._style.full else {}
+        if info and flags is not None:
+            info["_seed"] = flags.copy()
         return self._in_style(shown[:, 0], masks), self._infos(info, masks)
 
     def _own_masks(self, infos: Mapping[str, Any], key: str) -> Any:

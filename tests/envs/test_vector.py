@@ -37,7 +37,8 @@ def test_options_of_a_reset_change_configs(task: str) -> None:
     env.reset(seed=0, options={"config": {"max_steps": 3}})
     assert limits(env) == [3, 3, 3]
     options = {"config": {"max_steps": 4}, "reset_mask": np.array([True, False, False])}
-    env.reset(options=options)
+    infos = env.reset(options=options)[1]
+    assert infos["_seed"].tolist() == [True, False, False]  # those whose episodes begin
     assert limits(env) == [4, 3, 3]
     assert list(options) == ["config", "reset_mask"]
     refuse(ConfigError, ("'max_stepz'",), lambda: env.reset(options={"config": {"max_stepz": 1}}))

@@ -69,6 +69,14 @@ def test_nobody_gains_by_leaving_an_equilibrium() -> None:
     assert mixed > 20
 
 
+@pytest.mark.parametrize("chance", [k / 20 for k in range(1, 20)])
+def test_an_equilibrium_that_the_gain_only_touches_is_listed_once(chance: float) -> None:
+    """Of three, cooperating gains (p - chance)², written in the Bernstein basis."""
+    gain = [chance**2, chance**2 - chance, (1.0 - chance) ** 2]
+    config = config_of(game="public_goods", agents=3, payoffs=[gain, [0.0, 0.0, 0.0]])
+    assert symmetric_equilibria(config) == pytest.approx([chance, 1.0], abs=1e-6)
+
+
 @pytest.mark.parametrize("agents", [2, 3, 6])
 def test_volunteers_mix_as_diekmann_computed(agents: int) -> None:
     config = config_of(game="volunteers_dilemma", agents=agents, benefit=5.0, cost=2.0)

@@ -101,11 +101,10 @@ def symmetric_equilibria(config: SocialDilemmaConfig) -> list[float]:
         polynomial = polynomial + weight * chance**count * (1.0 - chance) ** (others - count)
     roots: Any = np.sort_complex(np.asarray(polynomial.trim(CLOSE).roots(), np.complex128))
     found = [0.0] if gain[0] <= CLOSE else []
-    found += [
-        float(root.real)
-        for root in roots
-        if abs(root.imag) < 1e-9 and 1e-9 < root.real < 1.0 - 1e-9
-    ]
+    for root in roots:  # a root that is there twice comes out as two, apart by their rounding
+        inside = abs(root.imag) < 1e-6 and 1e-9 < root.real < 1.0 - 1e-9
+        if inside and not (found and root.real - found[-1] < 1e-6 and found[-1] > 0.0):
+            found.append(float(root.real))
     return found + ([1.0] if gain[-1] >= -CLOSE else [])
 
 
