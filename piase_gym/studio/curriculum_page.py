@@ -124,8 +124,9 @@ class CurriculumPage:
                                 director=chosen,
                                 most=MOST_EPISODES,
                             )
+                            box.clear()
                             about(f"{found.episodes:,} episodes; the skill is {found.skill:.2f}")
-                            show_path(found.path)
+                            show_path(found.path, {})
 
                 ui.button("Send", icon="school", on_click=send)
             box = ui.column().classes("w-full")

@@ -40,6 +40,7 @@ def frame(title: str, *, wide: bool = False) -> Iterator[None]:
     ui.page_title(f"{title} · piase studio")
     ui.colors(primary="#28594f", secondary="#b0632b", accent="#7a4988")
     ui.add_css(STYLE)
+    ui.on_exception(tell)
     with ui.header().classes("items-center gap-6 py-2 px-6"):
         ui.link("piase studio", "/").classes("text-white text-lg font-bold no-underline")
         for name, address in PLACES.items():
@@ -64,9 +65,33 @@ def about(text: str) -> None:
     ui.label(text).classes("text-gray-600")
 
 
+def remembered(title: str, opened: dict[str, bool], key: str) -> ui.expansion:
+    """Return a part that is opened by a click, and stays open when it is shown anew."""
+    return ui.expansion(
+        title,
+        value=opened.get(key, False),
+        on_value_change=lambda event: opened.update({key: bool(event.value)}),
+    ).classes("w-full")
+
+
 def shown(data: bytes) -> str:
     """Return a PNG in the form in which a page shows it."""
     return f"data:image/png;base64,{base64.b64encode(data).decode()}"
+
+
+def tell(error: Exception) -> None:
+    """Show an error as a note that stays; one that is not ours is in the terminal too."""
+    said = str(error)
+    if not isinstance(error, PiaseError):
+        said = f"This should not have happened: {type(error).__name__}: {error}"
+    ui.notify(
+        said,
+        type="negative",
+        multi_line=True,
+        actions=[{"label": "Close", "color": "white"}],
+        timeout=0,
+        classes="whitespace-pre-line",
+    )
 
 
 @contextmanager
@@ -75,7 +100,7 @@ def telling() -> Iterator[None]:
     try:
         yield
     except PiaseError as error:
-        ui.notify(str(error), type="negative", multi_line=True, close_button=True, timeout=0)
+        tell(error)
 
 
 class PageThread:
@@ -87,7 +112,7 @@ class PageThread:
     def __init__(self) -> None:
         """Start without work."""
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="piase-studio")
-        self._made: list[Closable] = []
+        self._made: Closable | None = None
         self._left = False
         context.client.on_delete(self.end)
 
@@ -99,11 +124,16 @@ class PageThread:
         return await loop.run_in_executor(self._pool, partial(work, *args, **kwargs))
 
     async def make(self, kind: Callable[P, C], *args: P.args, **kwargs: P.kwargs) -> C:
-        """Make something in the thread that is closed there when the page is left."""
+        """Make something in the thread, and close what was made before.
+
+        What was made last is closed when the page is left.
+        """
 
         def making() -> C:
             made = kind(*args, **kwargs)
-            self._made.append(made)
+            before, self._made = self._made, made
+            if before is not None:
+                before.close()
             return made
 
         return await self.do(making)
@@ -117,8 +147,8 @@ class PageThread:
 
     def _close(self) -> None:
         """Close what was made."""
-        for made in self._made:
-            made.close()
+        if self._made is not None:
+            self._made.close()
 
 
 @asynccontextmanager
@@ -131,4 +161,5 @@ async def waiting(words: str) -> AsyncIterator[None]:
         with telling():
             yield
     finally:
-        row.delete()
+        if not row.is_deleted:  # the part of the page may have been cleared meanwhile
+            row.delete()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 from nicegui import ui
 from nicegui.events import KeyEventArguments
 
 from piase_gym.agents.policy_registry import policies
-from piase_gym.cli.game.session import Choice
 from piase_gym.cli.game.session import find as find_choice
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.studio.layout import (
@@ -19,6 +21,7 @@ from piase_gym.studio.layout import (
     heading,
     section,
     shown,
+    tell,
     telling,
     waiting,
 )
@@ -54,13 +57,13 @@ class PlayPage:
         """Begin with what the name says."""
         self.workspace, self.name = workspace, name
         self.thread = PageThread()
+        self.lock = asyncio.Lock()
+        """Held while something is done in the game: one thing is done at a time."""
         self.play: Play | None = None
         self.view: GameView | None = None
         self.turns: list[Turn] = []
-        self.busy = False
-        self.filter = ""
-        self.map = self.typed = False
-        self.recorded = ""
+        self.running = self.map = False
+        self.policy, self.filter = ME, ""
 
     # -- work -----------------------------------------------------------------------------
 
@@ -79,80 +82,114 @@ class PlayPage:
 
     async def _make(self, setup: Setup) -> None:
         """Make the world anew; the old game goes on if that fails."""
-        with self.box:
-            async with waiting("opening the world; the first time, its rules are compiled"):
-                made = await self.thread.make(Play, setup)
-                if self.play is not None:
-                    await self.thread.do(self.play.close)
-                self.play, self.turns = made, []
-                self.policy = ME
-                self.running = False
-                self.instructions = await self.thread.do(made.instructions)
-                self.fields = await self.thread.do(fields_of, made.game.task)
-                self.view = await self.thread.do(made.look)
-        if self.view is not None:
-            self.box.clear()
+        self.running = False
+        async with self.lock:
             with self.box:
-                self._lay_out()
+                async with waiting("opening the world; the first time, its rules are compiled"):
+                    fields = await self.thread.do(fields_of, setup.name)
+                    made = await self.thread.make(Play, setup)
+                    self.play, self.turns = made, []
+                    self.map = False
+                    self.view = await self.thread.do(made.look)
+                    instructions = await self.thread.do(made.instructions)
+                    line_words = await self.thread.do(made.line_words)
+                    self.box.clear()
+                    self._lay_out(fields, instructions, line_words)
 
-    async def _do(self, work: str, *args: object) -> None:
-        """Do something in the game, and show what came of it; nothing else is done meanwhile."""
-        play = self.play
-        if play is None or self.busy:
-            return
-        self.busy = True
-        try:
-            said = await self.thread.do(getattr(play, work), *args)
-            self.view = await self.thread.do(play.look)
-            if self.map:
-                self.picture_data = await self.thread.do(play.picture)
-        except PiaseError as error:
-            self.running = False
-            ui.notify(str(error), type="negative", multi_line=True, close_button=True, timeout=0)
-            return
-        finally:
-            self.busy = False
-        if isinstance(said, str):
-            ui.notify(said, type="warning", multi_line=True)
-        turn = self.view.turn
-        if turn is not None and (not self.turns or turn.step != self.turns[0].step):
-            self.turns.insert(0, turn)
-            del self.turns[SHOWN_TURNS:]
-        self._show.refresh()
+    async def _do(self, work: str, *args: object) -> bool:
+        """Do something in the game, show what came of it, and return whether it was done."""
+        async with self.lock:
+            play = self.play
+            if play is None:
+                return False
+            try:
+                said = await self.thread.do(getattr(play, work), *args)
+                self.view = view = await self.thread.do(play.look)
+                if self.map:
+                    self.picture = await self.thread.do(play.picture)
+            except Exception as error:
+                self.running = False
+                self._control.refresh()
+                if not isinstance(error, PiaseError):
+                    raise
+                tell(error)
+                return False
+            if isinstance(said, str):
+                ui.notify(said, type="warning", multi_line=True)
+            if view.turn is None:
+                self.turns = []
+            elif not self.turns or view.turn.step != self.turns[0].step:
+                self.turns = [view.turn, *self.turns[: SHOWN_TURNS - 1]]
+            self._show()
+            return not isinstance(said, str)
+
+    async def _do_now(self, work: str, *args: object) -> None:
+        """Do something unless another thing is being done, so that two clicks are one."""
+        if not self.lock.locked():
+            await self._do(work, *args)
 
     async def _let(self) -> None:
-        """Let the policy act, if it is to go on."""
-        if self.play is None or not self.running or self.view is None:
-            return
-        if self.view.over is not None:
-            self.running = False
-            self._show.refresh()
-        elif self.policy != ME:
-            await self._do("let", self.policy)
+        """Let the policy act, if it is to go on; show that something is being done."""
+        if self.view is not None:
+            self.spinner.set_visibility(self.lock.locked())
+        if self.running and self.view is not None and self.view.over is not None:
+            self._toggle()
+        elif self.running:
+            await self._do_now("let", self.policy)
 
     async def _press(self, event: KeyEventArguments) -> None:
         """Give the command of a key."""
-        if not event.action.keydown or self.view is None or self.view.over is not None:
+        if not event.action.keydown or self.view is None:
             return
         name = ARROWS.get(str(event.key), "")
         found = find_choice(list(self.view.choices), name) if name else None
         if found is not None:
-            await self._do("choose", self.view.choices.index(found))
+            await self._do_now("choose", self.view.choices.index(found))
 
     async def _start(self, level: int) -> None:
         """Begin a level."""
-        self.turns, self.running = [], False
+        self.running = False
         await self._do("start", level)
 
     # -- what is shown --------------------------------------------------------------------
 
-    def _lay_out(self) -> None:
-        """Show the setup, and the game below it."""
-        with ui.expansion("Setup", icon="tune").classes("w-full bg-white rounded shadow-sm"):
-            self._setup_form()
-        self._show()
+    def _lay_out(self, fields: list[Mapping[str, Any]], instructions: str, line_words: str) -> None:
+        """Show the setup, and the game below it; what a step changes is shown anew after it."""
+        view = self.view
+        assert view is not None
+        with part("Setup", "tune"):
+            self._setup_form(fields)
+        self._head()
+        with ui.row().classes("w-full items-start gap-4 lg:flex-nowrap"):
+            self._picture()
+            with ui.card().classes("grow basis-80 min-w-0"):
+                section(f"What {view.agent} reads")
+                self._reading()
+                if view.picture is None:
+                    switch = ui.switch("show the map, which gives secrets away")
+                    switch.on_value_change(lambda event: self._toggle_map(bool(event.value)))
+                ui.separator()
+                section("What happened")
+                self._history()
+            with ui.card().classes("w-72 grow shrink-0 lg:w-1/4 lg:grow-0"):
+                self._commands(line_words)
+        with part("Instructions of a language model", "description"):
+            ui.label(instructions).classes("piase-text")
 
-    def _setup_form(self) -> None:
+    def _show(self) -> None:
+        """Show the game as it is now."""
+        for shown_anew in (
+            self._head,
+            self._picture,
+            self._reading,
+            self._history,
+            self._control,
+            self._find,
+            self._buttons,
+        ):
+            shown_anew.refresh()
+
+    def _setup_form(self, fields: list[Mapping[str, Any]]) -> None:
         """Show what can be chosen before a game."""
         play, view = self.play, self.view
         assert play is not None
@@ -162,33 +199,37 @@ class PlayPage:
             seat = ui.select(list(view.agents), value=view.agent, label="your seat")
             others = policy_select("all other agents", OWN_PARTNERS, setup.partners)
             seed = ui.number("seed of level 1", value=setup.seed, min=0, precision=0)
-            record = ui.switch("record", value=False)
+            record = ui.switch("record", value=setup.log is not None)
             record.tooltip("write a log of all levels into runs/studio of the folder")
         settings = ui.textarea(
             "settings, one key=value a line", value="\n".join(setup.settings)
         ).classes("w-full")
 
         async def begin() -> None:
-            log = self._new_log() if record.value else None
-            self.recorded = "" if log is None else log
-            with telling():
-                if seed.value is None:
-                    raise ConfigError("the seed of level 1 is a whole number")
-                await self._make(
-                    Setup(
-                        name=setup.name,
-                        agent=str(seat.value),
-                        partners=None if others.value == OWN_PARTNERS else str(others.value),
-                        settings=tuple(filter(None, map(str.strip, settings.value.splitlines()))),
-                        seed=int(seed.value),
-                        log=None if log is None else self.workspace.path(log),
-                    )
-                )
+            button.disable()  # it is gone once there is another game
+            try:
+                with telling():
+                    await self._make(chosen())
+            finally:
+                if not button.is_deleted:
+                    button.enable()
 
-        ui.button("Begin anew", icon="play_arrow", on_click=begin)
+        def chosen() -> Setup:
+            if seed.value is None:
+                raise ConfigError("the seed of level 1 is a whole number")
+            return Setup(
+                name=setup.name,
+                agent=str(seat.value),
+                partners=None if others.value == OWN_PARTNERS else str(others.value),
+                settings=tuple(filter(None, map(str.strip, settings.value.splitlines()))),
+                seed=int(seed.value),
+                log=self.workspace.path(self._new_log()) if record.value else None,
+            )
+
+        button = ui.button("Begin anew", icon="play_arrow", on_click=begin)
         with ui.expansion("What can be set").classes("w-full"):
             labels = ("key", "value", "type", "description")
-            rows = [{label: str(row[label]) for label in labels} for row in self.fields]
+            rows = [{label: str(row[label]) for label in labels} for row in fields]
             columns = [
                 {"name": label, "label": label, "field": label, "align": "left"} for label in labels
             ]
@@ -200,45 +241,42 @@ class PlayPage:
         return f"runs/studio/{stem}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
 
     @ui.refreshable_method
-    def _show(self) -> None:
-        """Show the game."""
-        view = self.view
-        assert view is not None
-        self._head(view)
-        with ui.row().classes("w-full no-wrap items-start gap-4"):
-            if view.picture is not None or self.map:
-                with ui.card().classes("w-2/5"):
-                    data = view.picture if view.picture is not None else self.picture_data
-                    ui.image(shown(data)).classes("w-full")
-            with ui.card().classes("grow"):
-                section(f"What {view.agent} reads")
-                ui.label(view.text).classes("piase-text")
-                if view.picture is None:
-                    switch = ui.switch("show the map, which gives secrets away", value=self.map)
-                    switch.on_value_change(lambda event: self._toggle_map(bool(event.value)))
-                ui.separator()
-                section("What happened")
-                self._history()
-            with ui.card().classes("w-1/4 min-w-72"):
-                self._commands(view)
-        with ui.expansion("Instructions of a language model", icon="description").classes(
-            "w-full bg-white rounded shadow-sm"
-        ):
-            ui.label(self.instructions).classes("piase-text")
+    def _picture(self) -> None:
+        """Show the picture, unless it is hidden."""
+        data = self.picture if self.map else self.view and self.view.picture
+        if data:
+            with ui.card().classes("w-2/5 shrink-0 max-w-xl"):
+                ui.image(shown(data)).classes("w-full")
+
+    @ui.refreshable_method
+    def _reading(self) -> None:
+        """Show what the agent reads."""
+        assert self.view is not None
+        ui.label(self.view.text).classes("piase-text")
 
     async def _toggle_map(self, wanted: bool) -> None:
         """Show or hide the map."""
-        self.map = wanted
-        await self._do("picture")
+        self.map = False
+        if wanted and self.play is not None:
+            self.picture = await self.thread.do(self.play.picture)
+            self.map = True
+        self._picture.refresh()
 
-    def _head(self, view: GameView) -> None:
+    @ui.refreshable_method
+    def _head(self) -> None:
         """Show where in the game we are, and how it ended."""
-        with ui.row().classes("items-center w-full gap-6"):
+        play, view = self.play, self.view
+        assert play is not None
+        assert view is not None
+        with ui.row().classes("items-center w-full gap-x-6"):
             ui.label(view.goal).classes("text-lg grow")
             par = "" if view.par is None else f", par {view.par}"
             ui.label(f"level {view.level} (seed {view.seed})")
             ui.label(f"step {view.steps} of {view.longest}{par}")
             ui.label(f"score {view.score:.2f}").classes("font-semibold")
+            if play.setup.log is not None:
+                address = urlencode({"name": self.workspace.name(play.setup.log)})
+                ui.link("the run so far", f"/run?{address}", new_tab=True)
             for icon, word, level in (
                 ("replay", "Again", view.level),
                 ("skip_next", "Next level", view.level + 1),
@@ -251,45 +289,58 @@ class PlayPage:
                 if view.stars is not None:
                     ui.label(stars(view.stars)).classes("text-2xl text-amber-600")
                 ui.label(view.over)
-                if self.recorded:
-                    address = f"/run?{urlencode({'name': self.recorded})}"
-                    ui.link("the run so far", address)
 
-    def _commands(self, view: GameView) -> None:
+    def _commands(self, line_words: str) -> None:
         """Show who plays, and the commands."""
-        with ui.row().classes("items-center w-full"):
-            who = policy_select("who plays", ME, self.policy).classes("grow")
-            who.on_value_change(lambda event: self._take_policy(str(event.value)))
-            if self.policy != ME:
+        who = policy_select("who plays", ME, self.policy).classes("w-full")
+        who.on_value_change(lambda event: self._take_policy(str(event.value)))
+        self._control()
+        line = ui.input(line_words).classes("w-full")
+
+        async def type_line() -> None:
+            text, line.value = line.value.strip(), ""  # Enter twice is one command
+            if text and not await self._do("type", text) and not line.value:
+                line.value = text  # what was refused can be mended
+
+        line.on("keydown.enter", type_line)
+        self._find()
+        self._buttons()
+
+    @ui.refreshable_method
+    def _control(self) -> None:
+        """Show how the policy that plays is driven, and whether something is being done."""
+        view = self.view
+        with ui.row().classes("items-center"):
+            if self.policy != ME and view is not None and view.over is None:
                 icon, word = ("pause", "Rest") if self.running else ("play_arrow", "Go on")
                 ui.button(word, icon=icon, on_click=self._toggle).props("dense no-caps")
                 ui.button(
-                    "One step", icon="skip_next", on_click=lambda: self._do("let", self.policy)
+                    "One step", icon="skip_next", on_click=lambda: self._do_now("let", self.policy)
                 ).props("dense no-caps outline")
-        line = ui.input("a command, as agents write it").classes("w-full")
-        if self.typed:
-            line.props("autofocus")
-
-        async def type_line() -> None:
-            self.typed = True
-            await self._do("type", line.value)
-
-        line.on("keydown.enter", type_line)
-        choices = list(enumerate(view.choices))
-        if len(choices) > SHOWN_CHOICES:
-            look = ui.input(f"find one of {len(choices)} commands", value=self.filter)
-            look.classes("w-full").on_value_change(lambda event: self._filter_by(str(event.value)))
-        self._buttons(choices)
+            self.spinner = ui.spinner()
+            self.spinner.set_visibility(False)
 
     @ui.refreshable_method
-    def _buttons(self, choices: list[tuple[int, Choice]]) -> None:
+    def _find(self) -> None:
+        """Offer to look for a command, if there are many."""
+        count = 0 if self.view is None else len(self.view.choices)
+        if count > SHOWN_CHOICES:
+            look = ui.input(f"find one of {count} commands", value=self.filter)
+            look.classes("w-full").on_value_change(lambda event: self._filter_by(str(event.value)))
+        else:
+            self.filter = ""
+
+    @ui.refreshable_method
+    def _buttons(self) -> None:
         """Show a button for each command."""
-        wanted = [(i, choice) for i, choice in choices if self.filter in choice.line]
+        choices = () if self.view is None else self.view.choices
+        wanted = [(i, choice) for i, choice in enumerate(choices) if self.filter in choice.line]
         with ui.row().classes("gap-1"):
             for number, choice in wanted[:SHOWN_CHOICES]:
                 button = (
                     ui.button(
-                        choice.line, on_click=lambda _, number=number: self._do("choose", number)
+                        choice.line,
+                        on_click=lambda _, number=number: self._do_now("choose", number),
                     )
                     .props("dense no-caps outline")
                     .classes("px-2")
@@ -306,21 +357,22 @@ class PlayPage:
     def _take_policy(self, policy: str) -> None:
         """Let a policy, or the person, play from now on."""
         self.policy, self.running = policy, False
-        self._show.refresh()
+        self._control.refresh()
 
     def _toggle(self) -> None:
         """Let the policy go on, or let it rest."""
         self.running = not self.running
-        self._show.refresh()
+        self._control.refresh()
 
+    @ui.refreshable_method
     def _history(self) -> None:
         """Show what the last commands did."""
         if not self.turns:
             about("nothing yet")
         for turn in self.turns:
-            with ui.row().classes("items-baseline gap-2 w-full"):
+            with ui.row().classes("items-baseline gap-x-2 w-full"):
                 ui.label(str(turn.step)).classes("text-gray-400 w-8")
-                ui.label(turn.line).classes("font-mono")
+                ui.label(turn.line or "(no command)").classes("font-mono")
                 ui.label(turn.outcome).classes(colour(turn.outcome))
                 ui.label(f"{round(turn.reward, 3) or turn.reward:+g}")
                 for name in turn.milestones:
@@ -329,14 +381,34 @@ class PlayPage:
                     ui.label(turn.feedback).classes("italic text-gray-600")
 
 
+def part(title: str, icon: str) -> ui.expansion:
+    """Return a part of the page that is opened by a click."""
+    return ui.expansion(title, icon=icon).classes("w-full bg-white rounded shadow-sm")
+
+
 def policy_select(label: str, first: str, chosen: str | None) -> ui.select:
     """Show a choice of policies after a first entry; others, such as ppo:PATH, can be typed."""
     names = [first, *(name for name in policies() if name != PERSON)]
     if chosen is not None and chosen not in names:
         names.append(chosen)
-    return ui.select(
+    select = ui.select(
         names, value=chosen or first, label=label, with_input=True, new_value_mode="add-unique"
     )
+    typed = [""]
+
+    def take() -> None:
+        """Take what was typed, also without Enter."""
+        if typed[0] and typed[0] not in select.options:
+            select.set_options([*select.options, typed[0]], value=typed[0])
+
+    def typing(text: str) -> None:
+        """Keep what is being typed."""
+        typed[0] = text.strip()
+
+    select.on("input-value", lambda event: typing(str(event.args or "")))
+    select.on_value_change(lambda: typing(""))
+    select.on("blur", take)
+    return select
 
 
 def colour(outcome: str) -> str:

@@ -16,8 +16,9 @@ from piase_gym.agents.policy_registry import make_agent
 from piase_gym.cli.game.session import STARS, Choice, Choices, Game, sentence
 from piase_gym.cli.options import read_settings
 from piase_gym.cli.play import read_partners
-from piase_gym.core.commands import InvalidAction, Result
+from piase_gym.core.commands import Command, InvalidAction, Result
 from piase_gym.envs.actions import decode_answer
+from piase_gym.envs.partners import post_asides
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
@@ -25,6 +26,7 @@ from piase_gym.runs import record
 
 ME, PERSON = "me", "human"
 """What the page calls who plays by hand, and the policy that would ask the terminal."""
+OVER = "the level is over: begin it again, or the next one"
 
 
 def png(picture: NDArray[np.uint8]) -> bytes:
@@ -164,20 +166,23 @@ class Play:
         for agent in self._policies.values():
             agent.reset(self.game.seed)
 
-    def choose(self, number: int) -> None:
-        """Carry out one of the choices that were shown."""
-        self.game.act(self._choices[number].command)
+    def choose(self, number: int) -> str | None:
+        """Carry out one of the choices that were shown; see `type`."""
+        return OVER if self.over else self._give(self._choices[number].command)
 
     def type(self, line: str) -> str | None:
         """Carry out a line; what cannot be done now is refused, and the reason returned."""
-        command = self.game.read(line)
+        return OVER if self.over else self._give(self.game.read(line))
+
+    def _give(self, command: Command | InvalidAction) -> str | None:
+        """Carry out a command, or return why it is refused."""
         refusal = self.game.refusal(command)
-        if refusal is None and not isinstance(command, InvalidAction):
+        if refusal is None:
             self.game.act(command)
         return refusal
 
-    def let(self, policy: str) -> None:
-        """Let a policy choose one command in the person's place.
+    def let(self, policy: str) -> str | None:
+        """Let a policy choose one command in the person's place; return why it cannot, once over.
 
         Raises:
             UnknownNameError: If there is no such policy.
@@ -185,6 +190,8 @@ class Play:
             PolicyError: If it cannot be loaded, or cannot play this world.
         """
         game = self.game
+        if self.over:
+            return OVER
         if policy == PERSON:
             raise ConfigError("a person plays by the buttons of the page, or by lines")
         if policy not in self._policies:
@@ -195,21 +202,16 @@ class Play:
         agent = self._policies[policy]
         agent.perceive(Percept(game.world, game.me, game.steps))
         [answer] = ask([agent])
-        if not isinstance(answer, str):
-            act = decode_answer(game.world, game.me, answer)
-            found = game.world.command(game.me, act) if isinstance(act, int) else act
-            answer = game.world.noop if found is None or isinstance(found, InvalidAction) else found
-        game.act(answer)
+        act = decode_answer(game.world, game.me, answer)
+        post_asides(agent, game.me, game.world, game.env.runner.events)
+        if isinstance(act, int):
+            act = game.world.command(game.me, act)
+        turn = game.act(game.world.noop if act is None else act)
         step = game.env.runner.last_step
         assert step is not None
-        agent.learn(
-            Feedback(
-                step.rewards[game.me],
-                step.terminated[game.me],
-                step.truncated[game.me],
-                step.outcomes[game.me],
-            )
-        )
+        ended = step.terminated[game.me], step.truncated[game.me]
+        agent.learn(Feedback(turn.reward, *ended, turn.outcome))
+        return None
 
     @property
     def over(self) -> bool:
@@ -251,6 +253,12 @@ class Play:
             stars=game.stars() if game.result is Result.WON else None,
         )
 
+    def line_words(self) -> str:
+        """Return what can be typed: commands, in some worlds numbers too."""
+        world = self.game.world
+        more = f", or {world.action_box.low.size} numbers" if world.capabilities.continuous else ""
+        return f"a command, as agents write it{more}"
+
     def instructions(self) -> str:
         """Return the rules as a language model is told them."""
         return self.game.world.instructions(self.game.me)
@@ -270,7 +278,7 @@ def stars(number: int) -> str:
 
 
 def fields_of(name: str) -> list[Mapping[str, Any]]:
-    """Return the config fields of a world or id: key, type, default, value and description."""
+    """Return the config fields of what is played: key, type, default, value and description."""
     from piase_gym.cli.describing import describe
 
     found: list[Mapping[str, Any]] = describe(name, {})["config"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,16 @@ from nicegui import ui
 from piase_gym import runs
 from piase_gym.errors import RunError
 from piase_gym.runs.json_values import plain
-from piase_gym.studio.layout import PageThread, about, frame, heading, section, shown, waiting
+from piase_gym.studio.layout import (
+    PageThread,
+    about,
+    frame,
+    heading,
+    remembered,
+    section,
+    shown,
+    waiting,
+)
 from piase_gym.studio.play_page import colour
 from piase_gym.studio.playback import MOST_EPISODES, Episode, Moment, episodes, moments
 from piase_gym.studio.training_page import training_address
@@ -71,7 +81,10 @@ def _list_runs(workspace: Workspace, found: list[tuple[str, runs.Run]]) -> None:
         return
     rows = []
     for name, run in found:
-        facts = (workspace.folder / name).stat()
+        try:
+            facts = (workspace.folder / name).stat()
+        except OSError:
+            continue  # it is gone again
         rows.append(
             {
                 "name": name,
@@ -79,7 +92,7 @@ def _list_runs(workspace: Workspace, found: list[tuple[str, runs.Run]]) -> None:
                 "world": run.manifest["world"],
                 "agents": ", ".join(run.agents[:4]) + (" …" if len(run.agents) > 4 else ""),
                 "level": run.manifest["level"],
-                "size": f"{facts.st_size / 1000:,.0f} kB",
+                "size": facts.st_size,
                 "changed": f"{datetime.fromtimestamp(facts.st_mtime):%Y-%m-%d %H:%M}",
             }
         )
@@ -87,10 +100,13 @@ def _list_runs(workspace: Workspace, found: list[tuple[str, runs.Run]]) -> None:
     columns = [
         {"name": key, "label": key, "field": key, "align": "left", "sortable": True} for key in keys
     ]
+    size: dict[str, Any] = columns[keys.index("size")]
+    size[":format"] = "bytes => Math.ceil(bytes / 1000).toLocaleString('en') + ' kB'"
     table = ui.table(rows=rows, columns=columns, row_key="name", pagination=25).classes("w-full")
     table.add_slot(
         "body-cell-name",
-        '<q-td :props="props"><a :href="props.row.address">{{ props.value }}</a></q-td>',
+        '<q-td :props="props"><a class="text-primary underline" :href="props.row.address">'
+        "{{ props.value }}</a></q-td>",
     )
 
 
@@ -102,20 +118,22 @@ class RunPage:
         self.workspace, self.name = workspace, name
         self.thread = PageThread()
         self.moments: list[Moment] = []
+        self.loads = 0
         self.at = 0
         self.playing = False
+        self.opened: dict[str, bool] = {}
 
     async def open(self) -> None:
         """Read the log, and show its last episode."""
         self.path: Path = self.workspace.path(self.name)
         self.run = await self.thread.do(runs.read, self.path)
-        self.episodes = await self.thread.do(episodes, self.run)
         manifest = self.run.manifest
         about(
             f"{manifest['world']}, agents {', '.join(self.run.agents)}; level {manifest['level']}; "
             f"run {self.run.run_id}"
         )
         self._checks()
+        self.episodes = await self.thread.do(episodes, self.run)
         if not self.episodes:
             raise RunError("no episode has begun in this run yet")
         self._choose_episode()
@@ -134,6 +152,7 @@ class RunPage:
                     report.clear()
                     async with waiting(words):
                         found = await self.thread.do(work, self.path)
+                        report.clear()
                         ui.label(str(found)).classes("piase-text")
 
             ui.button(
@@ -151,8 +170,8 @@ class RunPage:
     def _choose_episode(self) -> None:
         """Show the returns of all episodes; a click chooses one."""
         count = len(self.episodes)
-        if count > 1:
-            ui.echart(returns_chart(self.run.agents, self.episodes)).classes("w-full h-56")
+        chart = ui.echart(returns_chart(self.run.agents, self.episodes)).classes("w-full h-56")
+        chart.set_visibility(count > 1)
         more = f", the first {MOST_EPISODES:,}" if count == MOST_EPISODES else ""
         options = {i: episode_words(episode) for i, episode in enumerate(self.episodes)}
         choice = ui.select(
@@ -163,22 +182,31 @@ class RunPage:
             await self._load(self.episodes[choice.value])
 
         choice.on_value_change(chosen)
+        chart.on_point_click(lambda event: choice.set_value(event.data_index))
 
     async def _load(self, episode: Episode) -> None:
         """Execute an episode again, and show its first state."""
-        self.playing = False
+        self.playing, self.loads = False, self.loads + 1
+        load = self.loads
         with self.box:
             self.box.clear()
             async with waiting("executing the run again, up to this episode"):
-                self.moments = await self.thread.do(_all_moments, self.run, episode)
-                self.at = 0
-                self._lay_out()
+                found = await self.thread.do(self._execute, episode, load)
+                if self.loads == load:  # else another was chosen meanwhile
+                    self.moments, self.at = found, 0
+                    self._lay_out(episode)
+
+    def _execute(self, episode: Episode, load: int) -> list[Moment]:
+        """Return the states of an episode, as long as it is the one that was chosen last."""
+        states = moments(self.run, episode)
+        return list(itertools.takewhile(lambda _: self.loads == load, states))
 
     # -- one episode ----------------------------------------------------------------------
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, episode: Episode) -> None:
         """Show the controls, and the state below them."""
         last = len(self.moments) - 1
+        cut = f"; not shown are those up to {episode.steps}" if last < episode.steps else ""
         with ui.row().classes("items-center w-full no-wrap"):
             self.button = ui.button(icon="play_arrow", on_click=self._toggle).props("dense")
             ui.button(icon="chevron_left", on_click=lambda: self._go(self.at - 1)).props(
@@ -189,8 +217,9 @@ class RunPage:
             )
             self.slider = ui.slider(min=0, max=max(1, last), value=0).classes("grow")
             self.slider.on_value_change(lambda event: self._go(int(event.value)))
+            self.slider.set_enabled(last > 0)
             ui.label().classes("whitespace-nowrap").bind_text_from(
-                self.slider, "value", lambda value: f"step {int(value)} of {last}"
+                self.slider, "value", lambda value: f"step {int(value)} of {last}{cut}"
             )
         self._show()
 
@@ -222,9 +251,9 @@ class RunPage:
         """Show a state: the picture, what agents did, what they read, the lines of the log."""
         moment = self.moments[self.at]
         with ui.row().classes("w-full no-wrap items-start gap-4"):
-            with ui.card().classes("w-2/5"):
+            with ui.card().classes("w-2/5 shrink-0 max-w-xl"):
                 ui.image(shown(moment.picture)).classes("w-full")
-            with ui.column().classes("grow"):
+            with ui.column().classes("grow min-w-0"):
                 with ui.card().classes("w-full"):
                     section("What agents did")
                     _deeds(moment)
@@ -235,17 +264,11 @@ class RunPage:
                         ui.label(text).classes("piase-text")
                     if not moment.texts:
                         about("nobody is in play")
-        with ui.expansion(f"Further lines of the log: {len(moment.lines)}").classes(
-            "w-full bg-white rounded shadow-sm"
-        ):
+        title = f"Further lines of the log: {len(moment.lines)}"
+        with remembered(title, self.opened, "lines").classes("bg-white rounded shadow-sm"):
             for agent, kind, data in moment.lines:
                 ui.label(f"{agent}  {kind}").classes("font-semibold")
                 ui.label(orjson.dumps(plain(data)).decode()[:MOST_DATA]).classes("piase-text")
-
-
-def _all_moments(run: runs.Run, episode: Episode) -> list[Moment]:
-    """Return the states of an episode."""
-    return list(moments(run, episode))
 
 
 def _deeds(moment: Moment) -> None:
@@ -255,7 +278,7 @@ def _deeds(moment: Moment) -> None:
     for deed in moment.deeds:
         with ui.row().classes("items-baseline gap-2"):
             ui.label(deed.agent).classes("text-gray-500")
-            ui.label(deed.command or "(unreadable)").classes("font-mono")
+            ui.label(deed.command or "(no command)").classes("font-mono")
             ui.label(deed.outcome).classes(colour(deed.outcome))
             ui.label(f"{round(deed.reward, 3) or deed.reward:+g}")
             ui.label(f"(return {moment.returns[deed.agent]:.2f})").classes("text-gray-500")
@@ -288,7 +311,13 @@ def returns_chart(agents: list[str], rows: list[Episode]) -> dict[str, Any]:
         "tooltip": {"trigger": "axis"},
         "legend": {"top": 0},
         "grid": {"left": 60, "right": 20, "top": 40, "bottom": 30},
-        "xAxis": {"type": "value", "name": "episode", "min": "dataMin", "max": "dataMax"},
+        "xAxis": {
+            "type": "value",
+            "name": "episode",
+            "min": "dataMin",
+            "max": "dataMax",
+            "minInterval": 1,
+        },
         "yAxis": {"type": "value", "name": "return", "scale": True},
         "series": series,
     }

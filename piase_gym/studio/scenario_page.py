@@ -72,6 +72,7 @@ class ScenarioPage:
             with box:
                 async with waiting("drawing it"):
                     data = await self.thread.do(first_picture, made)
+                    box.clear()
                     with ui.card().classes("w-1/2"):
                         section("The first state")
                         ui.image(shown(data)).classes("w-full")

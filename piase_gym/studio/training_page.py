@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +18,16 @@ from piase_gym.curricula.learning_path import (
     short_name,
     table_rows,
 )
-from piase_gym.studio.layout import PageThread, about, frame, heading, section, telling, waiting
+from piase_gym.studio.layout import (
+    PageThread,
+    about,
+    frame,
+    heading,
+    remembered,
+    section,
+    telling,
+    waiting,
+)
 from piase_gym.studio.workspace import Workspace
 
 EVERY = 2.0
@@ -49,6 +59,7 @@ class TrainingPage:
         self.thread = PageThread()
         self.paths: list[LearningPath] = []
         self.seen = 0.0
+        self.opened: dict[str, bool] = {}
 
     async def open(self) -> None:
         """Read the paths, show them, and look again from time to time."""
@@ -72,17 +83,25 @@ class TrainingPage:
     def _show(self) -> None:
         """Show the paths."""
         for path in self.paths:
-            show_path(path)
+            show_path(path, self.opened)
 
 
 def changed(place: Path) -> float:
     """Return when a folder's files, or a file, last changed."""
-    files = [*place.iterdir()] if place.is_dir() else [place]
-    return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
+    times = [0.0]
+    with suppress(OSError):  # files come and go
+        for file in place.iterdir() if place.is_dir() else [place]:
+            times.append(file.stat().st_mtime)
+    return max(times)
 
 
-def show_path(path: LearningPath) -> None:
-    """Show an agent's path: a chart, a table of the steps, and every decision."""
+def show_path(path: LearningPath, opened: dict[str, bool]) -> None:
+    """Show an agent's path: a chart, a table of the steps, and every decision.
+
+    Args:
+        path: The path.
+        opened: Whether the decisions of an agent are unfolded; it is kept up to date.
+    """
     with ui.card().classes("w-full"):
         section(f"{path.agent} in “{path.curriculum}”, which {describe_outcome(path.outcome)}")
         director = f"; the director is {path.director}" if path.director else ""
@@ -95,7 +114,7 @@ def show_path(path: LearningPath) -> None:
         ]
         rows = [dict(zip(titles, row, strict=True)) for row in table_rows(path, sorted(path.names))]
         ui.table(rows=rows, columns=columns, row_key=titles[0]).props("dense flat")
-        with ui.expansion("Every decision, and why").classes("w-full"):
+        with remembered("Every decision, and why", opened, path.agent):
             ui.label("\n".join(explain(path))).classes("piase-text")
 
 

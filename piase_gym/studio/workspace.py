@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -11,6 +13,7 @@ from piase_gym import curricula, scenarios
 from piase_gym.core.files import replacing
 from piase_gym.curricula import loader as loader_of_curricula
 from piase_gym.curricula.learning_path import PROGRESS
+from piase_gym.curricula.loader import MOST_BYTES
 from piase_gym.errors import ConfigError, PiaseError, StorageError
 from piase_gym.runs import Run, read
 from piase_gym.scenarios import loader as loader_of_scenarios
@@ -20,7 +23,7 @@ LOGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".arrow")
 SOURCES = (".json", ".yaml", ".yml")
 """The endings of curricula and scenarios."""
 MOST_FILES = 2000
-"""The most files of one kind that are looked at."""
+"""The most files of one kind that are looked at: those that were changed last."""
 SKIPPED = ("node_modules", "__pycache__", "site-packages")
 
 CURRICULUM_KEYS = {"name", "steps"}
@@ -78,14 +81,13 @@ class Workspace:
         return place.relative_to(self.folder).as_posix()
 
     def _files(self, endings: tuple[str, ...]) -> list[Path]:
-        """Return the files with some endings, those that were changed last first."""
+        """Return the files with some endings that were changed last, the last first."""
         found = []
         for place in _walk(self.folder):
             if place.name.endswith(endings):
-                found.append(place)
-                if len(found) == MOST_FILES:
-                    break
-        return sorted(found, key=lambda place: -place.stat().st_mtime)
+                with suppress(OSError):  # it is gone again
+                    found.append((-place.stat().st_mtime, place))
+        return [place for _, place in sorted(found)[:MOST_FILES]]
 
     def runs(self) -> list[tuple[str, Run]]:
         """Return the logs, by name, those that were changed last first."""
@@ -162,9 +164,12 @@ def _is_kind(kind: Kind, place: Path) -> bool:
     """Return whether a file looks like a curriculum or like a scenario, by its keys."""
     wanted = CURRICULUM_KEYS if kind == "curriculum" else SCENARIO_KEYS
     try:
-        if not any(key.encode() in place.read_bytes() for key in wanted):
+        if place.stat().st_size > MOST_BYTES:
+            return False
+        content = place.read_bytes()
+        if not any(key.encode() in content for key in wanted):
             return False  # most files are something else, and YAML is read slowly
-        data = read_file(place).data
+        data = read_file(place, MOST_BYTES).data
     except (OSError, PiaseError):
         return False
     if not isinstance(data, dict):
@@ -175,15 +180,22 @@ def _is_kind(kind: Kind, place: Path) -> bool:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder, in order, but for hidden folders and installed packages."""
+    """Yield the files below a folder that can be reached.
+
+    Links, hidden folders and installed packages are left out.
+    """
     try:
-        inside = sorted(folder.iterdir())
+        inside = [*folder.iterdir()]
     except OSError:
         return
     for place in inside:
-        if place.name.startswith(".") or place.name in SKIPPED or place.is_symlink():
+        if place.name.startswith(".") or place.name in SKIPPED:
             continue
-        if place.is_dir():
+        try:
+            kind = place.lstat().st_mode
+        except OSError:
+            continue
+        if stat.S_ISDIR(kind):
             yield from _walk(place)
-        elif place.is_file():
+        elif stat.S_ISREG(kind):
             yield place

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,8 +20,9 @@ from nicegui.testing import User, user_simulation
 import piase_gym
 from piase_gym import curricula, runs
 from piase_gym.curricula import simulated_learner
-from piase_gym.studio import curriculum_page, layout
+from piase_gym.studio import curriculum_page, layout, play_page, playback, workspace
 from piase_gym.studio.app import add_pages
+from piase_gym.studio.playing import Play
 from piase_gym.wrappers import AvtLogger
 from tests.studio.test_workspace import SCENARIO, put
 
@@ -39,9 +42,13 @@ BRANCHES = """{"name": "Back and forth", "world": "GridWorld", "steps": [
 @asynccontextmanager
 async def studio(folder: Path) -> AsyncIterator[User]:
     """Open a studio over a folder."""
-    async with user_simulation(lambda: None) as user:
-        add_pages(folder)
-        yield user
+    modules = dict(sys.modules)
+    try:
+        async with user_simulation(lambda: None) as user:
+            add_pages(folder)
+            yield user
+    finally:
+        sys.modules.update(modules)  # the simulation forgets those of pages
 
 
 def visit(folder: Path, steps: Callable[[User], Awaitable[None]]) -> None:
@@ -145,13 +152,137 @@ def test_a_recorded_game_can_be_looked_at(tmp_path: Path) -> None:
         one(user, ui.select, "who plays").value = "oracle"
         await see(user, "Go on")
         press(user, "Go on")
-        await see(user, "the run so far")
+        await see(user, "★★☆")
         user.find("the run so far").click()
         await see(user, "What agents did")
 
     visit(tmp_path, steps)
     [log] = (tmp_path / "runs" / "studio").glob("*.jsonl")
     assert runs.replay(log).ok
+
+
+def test_a_game_goes_on_with_its_log_if_another_cannot_be_made(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open("/play?name=GridWorld")
+        await see(user, "What agent_0 reads")
+        await user.should_not_see("the run so far")
+        [record] = user.find(kind=ui.switch).elements
+        record.value = True
+        press(user, "Begin anew")
+        await see(user, "the run so far")
+        [record] = user.find(kind=ui.switch).elements
+        assert record.value
+        [settings] = user.find(kind=ui.textarea).elements
+        settings.value = "width=0"
+        press(user, "Begin anew")
+        await see(user, "width: ")
+        press(user, "stay")
+        await see(user, "step 1 of", "the run so far")
+        [link] = user.find("the run so far").elements
+        [log] = (tmp_path / "runs" / "studio").glob("*.jsonl")
+        assert log.name in link.props["href"]
+
+    visit(tmp_path, steps)
+
+
+def test_a_refused_line_stays_and_a_policy_can_be_typed(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        await user.open("/play?name=GridWorld")
+        await see(user, "What agent_0 reads")
+        line = one(user, ui.input, "a command, as agents write it")
+        for text, left, words in (
+            ("dance", "dance", "step 0 of"),
+            ("stay", "", "step 1 of"),
+            (" ", "", "step 1 of"),
+        ):
+            line.value = text
+            user.find(kind=ui.input).trigger("keydown.enter")
+            user.find(kind=ui.input).trigger("keydown.enter")
+            await asyncio.sleep(0.3)
+            await see(user, words)
+            assert line.value == left
+        who = one(user, ui.select, "who plays")
+        who._handle_event({"listener_id": listener(who, "inputValue"), "args": "nobody"})
+        who._handle_event({"listener_id": listener(who, "blur"), "args": None})
+        assert who.value == "nobody"
+        await see(user, "Go on")
+        press(user, "Go on")
+        await see(user, "unknown policy 'nobody'", "Go on")  # it rests again
+
+    visit(tmp_path, steps)
+
+
+def listener(element: Any, event: str) -> str:
+    """Return what an element hears an event by."""
+    [found] = [key for key, heard in element._event_listeners.items() if heard.type == event]
+    return str(found)
+
+
+def test_nothing_that_a_person_does_is_lost_while_a_policy_thinks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let = Play.let
+
+    def slowly(play: Play, policy: str) -> str | None:
+        time.sleep(0.5)
+        return let(play, policy)
+
+    monkeypatch.setattr(Play, "let", slowly)
+
+    async def steps(user: User) -> None:
+        await user.open("/play?name=lost_key")
+        await see(user, "step 0 of")
+        one(user, ui.select, "who plays").value = "oracle"
+        await see(user, "One step")
+        press(user, "One step")
+        press(user, "One step")
+        await asyncio.sleep(0.1)
+        press(user, "Next level")
+        await see(user, "level 2 (seed 2)", "nothing yet")
+        [show] = [e for e in user.find(kind=ui.switch).elements if "map" in e.text]
+        show.value = True
+        await user.should_see(kind=ui.image, retries=PATIENCE)
+        press(user, "Begin anew")
+        await see(user, "level 1 (seed 1)")
+        await user.should_not_see(kind=ui.image)  # it was that of the other game
+
+    visit(tmp_path, steps)
+
+
+def test_an_error_that_is_not_ours_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("an odd thing")
+
+    monkeypatch.setattr(Play, "choose", fail)
+    monkeypatch.setattr(workspace.Workspace, "runs", fail)
+
+    async def steps(user: User) -> None:
+        await user.open("/play?name=GridWorld")
+        await see(user, "move north")
+        press(user, "move north")
+        await see(user, "This should not have happened: ValueError: an odd thing")
+        await user.open("/runs")
+        await see(user, "This should not have happened: ValueError: an odd thing")
+
+    visit(tmp_path, steps)
+
+
+def test_commands_are_found_by_their_words_while_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play_page, "SHOWN_CHOICES", 5)
+
+    async def steps(user: User) -> None:
+        await user.open("/play?name=GridWorld")
+        await see(user, "and 1 more")
+        one(user, ui.input, "find one of 6 commands").value = "interact"
+        await user.should_not_see(kind=ui.button, content="move north")
+        monkeypatch.setattr(play_page, "SHOWN_CHOICES", 6)
+        press(user, "Next level")
+        await see(user, "level 2")
+        await user.should_see(kind=ui.button, content="move north")
+
+    visit(tmp_path, steps)
 
 
 def test_a_page_without_such_a_world_says_so(tmp_path: Path) -> None:
@@ -196,17 +327,59 @@ def test_a_run_is_found_and_shown_step_by_step(tmp_path: Path) -> None:
     visit(tmp_path, steps)
 
 
+def test_of_two_episodes_chosen_at_once_the_last_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env: Any = AvtLogger(piase_gym.parallel_env("GridWorld"), tmp_path / "run.jsonl")
+    for seed in (1, 2, 3):
+        env.reset(seed=seed)
+        for _ in range(seed):
+            env.step({"agent_0": 4})
+    env.close()
+    monkeypatch.setattr(playback, "MOST_MOMENTS", 3)
+
+    async def steps(user: User) -> None:
+        await user.open("/run?name=run.jsonl")
+        await see(user, "step 0 of 2; not shown are those up to 3")
+        choice = one(user, ui.select, "episode, one of 3")
+        for value in (0, 1, 0, 1):
+            choice.value = value
+            await asyncio.sleep(0.01)
+        await see(user, "step 0 of 2")
+        await asyncio.sleep(0.5)
+        assert len(user.find(kind=ui.slider).elements) == 1
+        await user.should_not_see("not shown are")
+        await user.should_not_see("This should not have happened")
+        [chart] = user.find(kind=ui.echart).elements
+        keys = ("seriesType", "seriesIndex", "seriesName", "name", "data", "value")
+        point = {**dict.fromkeys(keys), "componentType": "series", "dataIndex": 0}
+        chart._handle_event({"listener_id": listener(chart, "componentClick"), "args": point})
+        await see(user, "step 0 of 1")
+
+    visit(tmp_path, steps)
+
+
 def test_a_run_that_cannot_be_shown_says_why(tmp_path: Path) -> None:
     put(tmp_path, "broken.jsonl", "{}\n")
+    env: Any = AvtLogger(
+        piase_gym.parallel_env("GridWorld"), tmp_path / "few.jsonl", level="critical"
+    )
+    env.reset(seed=1)
+    env.close()
 
     async def steps(user: User) -> None:
         for name, words in (
             ("broken.jsonl", "line 1"),
             ("none.jsonl", "none.jsonl"),
+            ("few.jsonl", "leaves out the steps"),
             ("../x.jsonl", "only what is in it"),
         ):
             await user.open(f"/run?name={name}")
             await see(user, words)
+        await user.open("/run?name=few.jsonl")
+        await see(user, "Validate")
+        press(user, "Validate")
+        await see(user, "sound")
 
     visit(tmp_path, steps)
 
@@ -327,6 +500,8 @@ def test_a_scenario_is_read_changed_drawn_saved_and_played(tmp_path: Path) -> No
         await see(user, "Mine")
         press(user, "Play")
         await see(user, "What agent_0 reads", "5 columns")
+        [table] = user.find(kind=ui.table).elements
+        assert [row["value"] for row in table.rows if row["key"] == "width"] == ["5"]
 
     visit(tmp_path, steps)
     assert (tmp_path / "deep" / "room.yaml").read_text() == SCENARIO
@@ -370,26 +545,28 @@ def test_what_a_page_has_made_is_closed_when_it_is_left(
             told.append(f"closed in {threading.current_thread().name}")
 
     async def whole() -> None:
-        async with user_simulation(lambda: None) as user:
-            add_pages(tmp_path)
+        async with studio(tmp_path) as user:
             pages: list[layout.PageThread] = []
 
             @ui.page("/thing")
             async def page() -> None:
                 pages.append(layout.PageThread())
                 await pages[0].make(Thing)
+                await pages[0].make(Thing)
                 ui.label("here")
 
             client = await user.open("/thing")
             await see(user, "here")
+            assert len(told) == 3  # the first is closed already
             client.delete()
             for _ in range(PATIENCE):
-                if len(told) == 2:
+                if len(told) == 4:
                     break
                 await asyncio.sleep(0.1)
             with pytest.raises(asyncio.CancelledError):
                 await pages[0].do(print)
 
     asyncio.run(whole())
-    assert told[0].replace("made", "closed") == told[1]
+    assert [words.split()[0] for words in told] == ["made", "made", "closed", "closed"]
+    assert len({words.partition(" ")[2] for words in told}) == 1
     assert "piase-studio" in told[0]

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from piase_gym import runs
+from piase_gym.agents.base import Agent, Feedback
+from piase_gym.core.commands import InvalidAction, Outcome
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError
+from piase_gym.studio import playing
 from piase_gym.studio.playing import GameView, Play, Setup, fields_of, png, stars
 
 DOOR_KEY = "piase/GridWorld-DoorKey-6x6-v1"
@@ -27,7 +30,7 @@ def test_a_view_shows_what_the_environment_shows() -> None:
     env: Any = GymEnv(DOOR_KEY, view="text", actions="text")
     env.reset(seed=7)
     score = 0.0
-    for step, line in enumerate(("move north", "move west", "interact", "stay"), start=1):
+    for step, line in enumerate(("move north", "move west", "move west", "stay"), start=1):
         view = play.look()
         legal = {choice.line for choice in view.choices if choice.legal}
         assert legal == set(env.admissible_commands())
@@ -122,11 +125,11 @@ def test_seats_partners_settings_and_scenarios() -> None:
     assert play.over
     assert play.look().stars is None
     play.close()
-    told = Play(Setup("lost_key"))
-    assert told.look().picture is None  # it would give away what is to be found
-    assert told.picture().startswith(b"\x89PNG")
-    assert told.look().goal == "Get the old document."
-    told.close()
+    story = Play(Setup("lost_key"))
+    assert story.look().picture is None  # it would give away what is to be found
+    assert story.picture().startswith(b"\x89PNG")
+    assert story.look().goal == "Get the old document."
+    story.close()
 
 
 def test_a_recorded_game_replays(tmp_path: Path) -> None:
@@ -166,6 +169,88 @@ def test_policies_that_cannot_play_are_told() -> None:
         with pytest.raises(PiaseError, match=words):
             play.let(policy)
         assert play.look() == before
+    play.close()
+
+
+class Told(Agent):
+    """Gives the answer that it was made with, and speaks besides; it keeps what it learns from."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+        self.learnt: list[Feedback] = []
+
+    def act(self) -> Any:
+        return self.answer
+
+    def learn(self, feedback: Feedback) -> None:
+        self.learnt.append(feedback)
+
+    def log_entries(self) -> list[tuple[str, dict[str, Any]]]:
+        return [("LLM_CALL", {"model": "told"})]
+
+    def outgoing_letters(self) -> list[str]:
+        return ["I come"]
+
+
+def told(monkeypatch: pytest.MonkeyPatch, answer: Any) -> Told:
+    """Let the name of any policy stand for one that is told what to do."""
+    agent = Told(answer)
+    monkeypatch.setattr(playing, "make_agent", lambda _: agent)
+    return agent
+
+
+def test_what_a_policy_fails_to_do_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = told(monkeypatch, InvalidAction(Outcome.TIMEOUT, "the model cannot be reached"))
+    play = Play(Setup("GridWorld"))
+    play.let("llm")
+    turn = play.look().turn
+    assert turn is not None
+    assert (turn.line, turn.outcome) == ("", "timeout")
+    assert turn.feedback == "the model cannot be reached"
+    assert agent.learnt == [Feedback(turn.reward, False, False, Outcome.TIMEOUT)]
+    play.close()
+
+
+def test_what_a_policy_says_besides_is_sent_and_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told(monkeypatch, 0)
+    log = tmp_path / "game.jsonl"
+    play = Play(Setup("TextRoom", settings=("agents=2",), partners="noop", log=log))
+    play.let("llm")
+    play.close()
+    lines = [event["event_data"] for event in runs.read(log)]
+    assert "told" in [data.get("model") for data in lines]
+    assert "I come" in [data.get("message") for data in lines]
+    assert runs.replay(log).ok
+
+
+def test_a_policy_learns_from_all_steps_of_a_command_that_lasts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("pybullet")
+    agent = told(monkeypatch, "forward 2")
+    play = Play(Setup("PhysicsPlayground"))
+    play.let("llm")
+    view = play.look()
+    assert view.steps > 1
+    assert [feedback.reward for feedback in agent.learnt] == [view.score]
+    assert play.line_words().endswith(", or 3 numbers")
+    play.close()
+
+
+def test_what_cannot_be_done_now_costs_nothing() -> None:
+    play = Play(Setup(DOOR_KEY, settings=("max_steps=1",)))
+    before = play.look()
+    [number] = [i for i, choice in enumerate(before.choices) if not choice.legal][:1]
+    assert play.choose(number) == "You cannot interact now."
+    assert play.look() == before
+    assert play.choose(0) is None
+    over = play.look()
+    assert over.over is not None
+    assert play.choose(0) == play.type("move north") == play.let("oracle") == playing.OVER
+    assert play.look() == over
     play.close()
 
 

@@ -12,6 +12,7 @@ import piase_gym
 from piase_gym import curricula, scenarios
 from piase_gym.curricula.learning_path import PROGRESS
 from piase_gym.errors import ConfigError, StorageError
+from piase_gym.studio import workspace
 from piase_gym.studio.workspace import Kind, Workspace
 from piase_gym.wrappers import AvtLogger
 
@@ -132,3 +133,40 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for name in ("latin.yaml", "missing.yaml"):
         with pytest.raises(StorageError, match=f"{name} cannot be read"):
             Workspace(tmp_path).text("scenario", name)
+
+
+def test_files_that_cannot_be_reached_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "own.json", CURRICULUM)
+    put(tmp_path, "locked.json", CURRICULUM)
+    lstat = Path.lstat
+
+    def stat(place: Path, **options: object) -> os.stat_result:
+        if place.name == "locked.json":  # as in a folder whose files may not be looked at
+            raise PermissionError(13, "Permission denied")
+        return lstat(place)
+
+    monkeypatch.setattr(Path, "lstat", stat)
+    monkeypatch.setattr(Path, "is_symlink", lambda place: stat(place) is None)
+    found = Workspace(tmp_path).sources("curriculum")
+    assert [source.name for source in found if not source.ships] == ["own.json"]
+
+
+def test_of_many_files_those_that_changed_last_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for age, name in enumerate(("d", "a", "c", "b")):
+        put(tmp_path, f"{name}/{PROGRESS}", "{}", age=age)
+    monkeypatch.setattr(workspace, "MOST_FILES", 2)
+    assert Workspace(tmp_path).trainings() == ["d", "a"]
+
+
+def test_a_file_that_is_too_large_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "large.json", CURRICULUM)
+    monkeypatch.setattr(workspace, "MOST_BYTES", len(CURRICULUM) - 1)
+    monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("it was read"))
+    found = Workspace(tmp_path).sources("curriculum")
+    assert [source for source in found if not source.ships] == []

@@ -138,8 +138,8 @@ class Game:
         plan = self.world.decode(self.me, command)
         return plan.message if isinstance(plan, InvalidAction) else None
 
-    def act(self, command: Command | str) -> CommandResult:
-        """Carry out a command, or a line as an agent wrote it, and keep the score."""
+    def act(self, command: Command | InvalidAction) -> CommandResult:
+        """Carry out what an agent answered, and keep the score."""
         _, reward, terminated, truncated, info = self.env.step(command)
         self.steps = self.env.runner.steps
         self.score += float(reward)
@@ -148,7 +148,7 @@ class Game:
         self.reached += [name for name in milestones if name not in self.reached]
         self.turn = CommandResult(
             (last and last.command)
-            or (command if isinstance(command, str) else self.world.write(command)),
+            or ("" if isinstance(command, InvalidAction) else self.world.write(command)),
             info["outcome"],
             float(reward),
             str(info.get("feedback") or ""),
