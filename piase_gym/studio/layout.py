@@ -26,9 +26,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 C = TypeVar("C", bound=Closable)
 
+MOST_WORDS = 2000
+"""The most characters of an error that are shown."""
 PLACES = {"Worlds": "/", "Runs": "/runs", "Curricula": "/curricula", "Scenarios": "/scenarios"}
 STYLE = """
-body { background: #f7f6f2; }
+body { background: #f7f6f2; overflow-wrap: anywhere; }
 .piase-ways svg { max-width: none !important; width: 100%; max-height: 20rem; }
 .piase-text { white-space: pre-wrap; font-family: ui-monospace, monospace; font-size: 0.85rem; }
 """
@@ -85,7 +87,7 @@ def tell(error: Exception) -> None:
     if not isinstance(error, PiaseError):
         said = f"This should not have happened: {type(error).__name__}: {error}"
     ui.notify(
-        said,
+        said if len(said) <= MOST_WORDS else f"{said[:MOST_WORDS]} …",
         type="negative",
         multi_line=True,
         actions=[{"label": "Close", "color": "white"}],

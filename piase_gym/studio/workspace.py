@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from piase_gym import curricula, scenarios
-from piase_gym.core.files import replacing
+from piase_gym.core.files import is_file, replacing
 from piase_gym.curricula import loader as loader_of_curricula
 from piase_gym.curricula.learning_path import PROGRESS
 from piase_gym.curricula.loader import MOST_BYTES
@@ -22,6 +22,7 @@ from piase_gym.scenarios.reading import read_file
 LOGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".arrow")
 SOURCES = (".json", ".yaml", ".yml")
 """The endings of curricula and scenarios."""
+POLICIES = ("policy.pt", "policy.zip")
 MOST_FILES = 2000
 """The most files of one kind that are looked at: those that were changed last."""
 SKIPPED = ("node_modules", "__pycache__", "site-packages")
@@ -53,7 +54,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder. No file outside of it is read or written.
+    """A folder. No file outside of it is listed or written, or read by its own name.
+
+    What policies, settings, the bases of scenarios and prompts name is read wherever it is.
 
     Attributes:
         folder: The folder.
@@ -102,6 +105,16 @@ class Workspace:
     def trainings(self) -> list[str]:
         """Return the folders of trainings through a curriculum."""
         return [self.name(place.parent) for place in self._files((PROGRESS,))]
+
+    def policies(self) -> list[str]:
+        """Return the policies that trainings have left, by the names that stand for them."""
+        return [f"ppo:{self.name(place)}" for place in self._files(POLICIES)]
+
+    def policy(self, name: str) -> str:
+        """Return the name of a policy with the whole path of its file, if that is in the folder."""
+        family, _, path = name.partition(":")
+        inside = path and is_file(self.folder / path)
+        return f"{family}:{self.folder / path}" if inside else name
 
     def sources(self, kind: Kind) -> list[Source]:
         """Return the curricula or scenarios: those that ship, then those of the workspace."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,7 +21,7 @@ from nicegui.testing import User, user_simulation
 import piase_gym
 from piase_gym import curricula, runs
 from piase_gym.curricula import simulated_learner
-from piase_gym.studio import curriculum_page, layout, play_page, playback, workspace
+from piase_gym.studio import curriculum_page, layout, play_page, playback, training_page, workspace
 from piase_gym.studio.app import add_pages
 from piase_gym.studio.playing import Play
 from piase_gym.wrappers import AvtLogger
@@ -208,6 +209,33 @@ def test_a_refused_line_stays_and_a_policy_can_be_typed(tmp_path: Path) -> None:
         await see(user, "Go on")
         press(user, "Go on")
         await see(user, "unknown policy 'nobody'", "Go on")  # it rests again
+
+    visit(tmp_path, steps)
+
+
+def test_a_policy_of_the_folder_is_offered_and_arrows_do_not_scroll(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "runs/mine/policy.pt", "no model")
+    asked: list[str] = []
+    monkeypatch.setattr(ui, "run_javascript", asked.append)
+
+    async def steps(user: User) -> None:
+        await user.open("/play?name=GridWorld")
+        await see(user, "who plays")
+        assert asked == [play_page.STAND_STILL]
+        who, others = (one(user, ui.select, name) for name in ("who plays", "all other agents"))
+        assert "ppo:runs/mine/policy.pt" in others.options
+        who.value = "ppo:runs/mine/policy.pt"
+        await see(user, "One step")
+        press(user, "One step")
+        await see(user, f"{tmp_path}/runs/mine/policy.pt holds no")
+        others.value = "ppo:runs/mine/policy.pt"
+        [settings] = user.find(kind=ui.textarea).elements
+        settings.value = "agents=2"
+        user.notify.messages.clear()
+        press(user, "Begin anew")
+        await see(user, f"{tmp_path}/runs/mine/policy.pt holds no")
 
     visit(tmp_path, steps)
 
@@ -473,6 +501,17 @@ def test_a_training_is_followed_while_it_goes_on(
         assert [row["attempts"] for row in table.rows] != before
 
     visit(tmp_path, steps)
+
+
+def test_the_chart_of_a_training_has_room_for_all_that_is_judged_by() -> None:
+    path = simulated_learner.simulate(curricula.loads(BRANCHES), 1.0, most=30).path
+    *_, judged = training_page.path_chart(path)["yAxis"]
+    assert (judged["min"], judged["max"]) == (0, 1)
+    move = path.moves[0]
+    decision = dataclasses.replace(move.decision, values={path.judged_by: -7.5})
+    path.moves[0] = dataclasses.replace(move, decision=decision)
+    *_, judged = training_page.path_chart(path)["yAxis"]
+    assert "min" not in judged
 
 
 # -- scenarios ----------------------------------------------------------------------------
