@@ -30,6 +30,9 @@ SKIPPED = ("node_modules", "__pycache__", "site-packages")
 CURRICULUM_KEYS = {"name", "steps"}
 SCENARIO_KEYS = {"scenario_name", "environment_type", "initial_state"}
 
+MARKS = {"curriculum": b"completion_criteria", "scenario": b"environment_type"}
+"""A key that hardly any other file has."""
+
 Kind = Literal["curriculum", "scenario"]
 
 
@@ -137,7 +140,7 @@ class Workspace:
         """
         place = self.place(kind, name)
         try:
-            return place.read_text("utf-8")
+            return place.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise StorageError(f"{name} cannot be read: {error}") from None
 
@@ -183,8 +186,10 @@ def _is_kind(kind: Kind, place: Path) -> bool:
         if not any(key.encode() in content for key in wanted):
             return False  # most files are something else, and YAML is read slowly
         data = read_file(place, MOST_BYTES).data
-    except (OSError, PiaseError):
+    except OSError:
         return False
+    except PiaseError:  # it is listed with what is wrong, if it is likely to be one
+        return MARKS[kind] in content
     if not isinstance(data, dict):
         return False
     if kind == "scenario":

@@ -436,6 +436,23 @@ def test_a_curriculum_is_read_changed_checked_and_saved(tmp_path: Path) -> None:
     assert (tmp_path / "own.json").read_text() == BRANCHES
 
 
+def test_a_curriculum_in_yaml_or_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    put(tmp_path, "own.yaml", "name: Mine\nsteps:\n- {order: 1, name: Walk}\n")
+    put(tmp_path, "own.json", "\ufeff" + BRANCHES)
+
+    async def steps(user: User) -> None:
+        await user.open("/curriculum?name=own.yaml")
+        await see(user, "1 step in any world")
+        [editor] = user.find(kind=ui.codemirror).elements
+        editor.value = "name: Mine\nsteps: [\n"
+        press(user, "Check")
+        await see(user, "own.yaml:3:1: this is not YAML")
+        await user.open("/curriculum?name=own.json")
+        await see(user, "Back and forth", "2 steps in GridWorld")
+
+    visit(tmp_path, steps)
+
+
 def test_a_simulated_learner_is_sent_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

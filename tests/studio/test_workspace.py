@@ -103,15 +103,21 @@ def test_curricula_and_scenarios_are_told_apart(tmp_path: Path) -> None:
     put(tmp_path, "room.yaml", SCENARIO)
     put(tmp_path, "package.json", '{"name": "steps"}')
     put(tmp_path, "list.json", '[{"name": 1, "steps": []}]')
-    put(tmp_path, "broken.yaml", "scenario_name: {{")
+    put(tmp_path, "other.yaml", "scenario_name: {{")
+    put(tmp_path, "broken.yaml", "environment_type: {{", age=10)
+    put(tmp_path, "broken.json", '{"steps": [{"completion_criteria": [', age=10)
     put(tmp_path, "wrong.yml", "scenario_name: Wrong\nenvironment_type: Nowhere\n", age=9)
     workspace = Workspace(tmp_path)
     own = [source for source in workspace.sources("curriculum") if not source.ships]
-    assert [(s.name, s.title, s.world) for s in own] == [("own.json", "One step", "any")]
+    assert [(s.name, s.title, s.world) for s in own] == [
+        ("own.json", "One step", "any"),
+        ("broken.json", "broken", "?"),
+    ]
     rooms = [source for source in workspace.sources("scenario") if not source.ships]
     assert [(s.name, s.title, s.world) for s in rooms] == [
         ("room.yaml", "Mine", "GridWorld"),
         ("wrong.yml", "wrong", "?"),
+        ("broken.yaml", "broken", "?"),
     ]
     assert "Nowhere" in rooms[1].about
 
