@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("nicegui")
 
-from nicegui import ui
+from nicegui import Client, ui
 from nicegui.testing import User, user_simulation
 
 import piase_gym
@@ -47,7 +47,11 @@ async def studio(folder: Path) -> AsyncIterator[User]:
     try:
         async with user_simulation(lambda: None) as user:
             add_pages(folder)
-            yield user
+            try:
+                yield user
+            finally:
+                for client in [*Client.instances.values()]:
+                    client.delete()  # else its last messages may keep the loop from its end
     finally:
         sys.modules.update(modules)  # the simulation forgets those of pages
 
@@ -583,7 +587,29 @@ def test_a_file_is_not_overwritten_unawares(tmp_path: Path) -> None:
     assert "Yours" in (tmp_path / "room.yaml").read_text()
 
 
-# -- the thread of a page -----------------------------------------------------------------
+# -- what all pages share -----------------------------------------------------------------
+
+
+def test_an_error_of_a_timer_is_told_once(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        failed: list[int] = []
+
+        def fail() -> None:
+            failed.append(1)
+            raise ValueError("an odd thing")
+
+        @ui.page("/timer")
+        def page() -> None:
+            with layout.frame("Timer"):
+                ui.timer(0.02, fail)
+
+        await user.open("/timer")
+        while len(failed) < 5:
+            await asyncio.sleep(0.02)
+        said = "This should not have happened: ValueError: an odd thing"
+        assert user.notify.messages == [said]
+
+    visit(tmp_path, steps)
 
 
 def test_what_a_page_has_made_is_closed_when_it_is_left(
