@@ -8,9 +8,12 @@ import re
 from nicegui import ui
 
 from piase_gym import curricula
+from piase_gym.cli.game.session import count
 from piase_gym.curricula import simulated_learner
 from piase_gym.curricula.directors import DIRECTORS, director_name
 from piase_gym.curricula.lint import lint
+from piase_gym.curricula.loader import build
+from piase_gym.scenarios.reading import read_text
 from piase_gym.studio.layout import PageThread, about, frame, heading, section, waiting
 from piase_gym.studio.source_editor import SourceEditor, list_sources
 from piase_gym.studio.training_page import show_path
@@ -65,7 +68,10 @@ class CurriculumPage:
 
     def _check(self, text: str) -> list[tuple[str, str]]:
         """Read a text, and return what is to be said about it."""
-        made = curricula.loads(text, self.name, self.folder)
+        if self.name.lower().endswith((".yaml", ".yml")):
+            made = build(read_text(text, self.name), self.name, self.folder)
+        else:
+            made = curricula.loads(text, self.name, self.folder)
         findings = lint(made)
         self.made = made
         return [(finding.level, str(finding)) for finding in findings]
@@ -80,7 +86,8 @@ class CurriculumPage:
         heading(made.name)
         about(made.description)
         world = made.world or "any world"
-        about(f"{len(made.steps)} steps in {world}; the director is {director_name(None, made)}")
+        steps = count(len(made.steps), "step")
+        about(f"{steps} in {world}; the director is {director_name(None, made)}")
         with ui.card().classes("w-full overflow-auto"):
             ui.mermaid(ways(made)).classes("piase-ways w-full")
         with ui.card().classes("w-full"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -26,9 +27,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 C = TypeVar("C", bound=Closable)
 
+REPEATED = 10.0
+"""Seconds for which an error that should not have happened is not told again."""
+MOST_WORDS = 2000
+"""The most characters of an error that are shown."""
 PLACES = {"Worlds": "/", "Runs": "/runs", "Curricula": "/curricula", "Scenarios": "/scenarios"}
 STYLE = """
-body { background: #f7f6f2; }
+body { background: #f7f6f2; overflow-wrap: anywhere; }
 .piase-ways svg { max-width: none !important; width: 100%; max-height: 20rem; }
 .piase-text { white-space: pre-wrap; font-family: ui-monospace, monospace; font-size: 0.85rem; }
 """
@@ -40,7 +45,7 @@ def frame(title: str, *, wide: bool = False) -> Iterator[None]:
     ui.page_title(f"{title} · piase studio")
     ui.colors(primary="#28594f", secondary="#b0632b", accent="#7a4988")
     ui.add_css(STYLE)
-    ui.on_exception(tell)
+    ui.on_exception(tell_now_and_then())
     with ui.header().classes("items-center gap-6 py-2 px-6"):
         ui.link("piase studio", "/").classes("text-white text-lg font-bold no-underline")
         for name, address in PLACES.items():
@@ -85,13 +90,26 @@ def tell(error: Exception) -> None:
     if not isinstance(error, PiaseError):
         said = f"This should not have happened: {type(error).__name__}: {error}"
     ui.notify(
-        said,
+        said if len(said) <= MOST_WORDS else f"{said[:MOST_WORDS]} …",
         type="negative",
         multi_line=True,
         actions=[{"label": "Close", "color": "white"}],
         timeout=0,
         classes="whitespace-pre-line",
     )
+
+
+def tell_now_and_then() -> Callable[[Exception], None]:
+    """Return what tells errors, but not the same one again and again, as one of a timer."""
+    told: dict[str, float] = {}
+
+    def tell_it(error: Exception) -> None:
+        now = time.monotonic()
+        if now - told.get(repr(error), -REPEATED) >= REPEATED:
+            told[repr(error)] = now
+            tell(error)
+
+    return tell_it
 
 
 @contextmanager

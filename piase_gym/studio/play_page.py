@@ -34,6 +34,11 @@ SHOWN_TURNS = 30
 PAUSE = 0.35
 """Seconds between two commands of a policy."""
 ARROWS = {"ArrowUp": "up", "ArrowDown": "down", "ArrowLeft": "left", "ArrowRight": "right"}
+STAND_STILL = """addEventListener("keydown", event => {
+  if (event.key.startsWith("Arrow") && document.activeElement === document.body)
+    event.preventDefault();
+})"""
+"""Keeps a page from being scrolled by the arrows with which one plays."""
 OWN_PARTNERS = "as the id says"
 
 
@@ -63,7 +68,7 @@ class PlayPage:
         self.view: GameView | None = None
         self.turns: list[Turn] = []
         self.running = self.map = False
-        self.policy, self.filter = ME, ""
+        self.policy, self.partners, self.filter = ME, OWN_PARTNERS, ""
 
     # -- work -----------------------------------------------------------------------------
 
@@ -75,6 +80,10 @@ class PlayPage:
         ui.timer(PAUSE, self._let)
         with telling():
             await self._make(Setup(self._path(self.name)))
+        if self.view is not None and any(
+            choice.key in ARROWS.values() for choice in self.view.choices
+        ):
+            ui.run_javascript(STAND_STILL)
 
     def _path(self, name: str) -> str:
         """Return the name of what is played, or the path of a scenario in the workspace."""
@@ -86,6 +95,7 @@ class PlayPage:
         async with self.lock:
             with self.box:
                 async with waiting("opening the world; the first time, its rules are compiled"):
+                    self.trained = await self.thread.do(self.workspace.policies)
                     fields = await self.thread.do(fields_of, setup.name)
                     made = await self.thread.make(Play, setup)
                     self.play, self.turns = made, []
@@ -135,7 +145,11 @@ class PlayPage:
         if self.running and self.view is not None and self.view.over is not None:
             self._toggle()
         elif self.running:
-            await self._do_now("let", self.policy)
+            await self._one_step()
+
+    async def _one_step(self) -> None:
+        """Let the policy act once."""
+        await self._do_now("let", self.workspace.policy(self.policy))
 
     async def _press(self, event: KeyEventArguments) -> None:
         """Give the command of a key."""
@@ -197,7 +211,7 @@ class PlayPage:
         setup = play.setup
         with ui.row().classes("items-end w-full"):
             seat = ui.select(list(view.agents), value=view.agent, label="your seat")
-            others = policy_select("all other agents", OWN_PARTNERS, setup.partners)
+            others = policy_select("all other agents", OWN_PARTNERS, self.partners, self.trained)
             seed = ui.number("seed of level 1", value=setup.seed, min=0, precision=0)
             record = ui.switch("record", value=setup.log is not None)
             record.tooltip("write a log of all levels into runs/studio of the folder")
@@ -217,10 +231,12 @@ class PlayPage:
         def chosen() -> Setup:
             if seed.value is None:
                 raise ConfigError("the seed of level 1 is a whole number")
+            self.partners = str(others.value)
+            own = self.partners == OWN_PARTNERS
             return Setup(
                 name=setup.name,
                 agent=str(seat.value),
-                partners=None if others.value == OWN_PARTNERS else str(others.value),
+                partners=None if own else self.workspace.policy(self.partners),
                 settings=tuple(filter(None, map(str.strip, settings.value.splitlines()))),
                 seed=int(seed.value),
                 log=self.workspace.path(self._new_log()) if record.value else None,
@@ -292,7 +308,7 @@ class PlayPage:
 
     def _commands(self, line_words: str) -> None:
         """Show who plays, and the commands."""
-        who = policy_select("who plays", ME, self.policy).classes("w-full")
+        who = policy_select("who plays", ME, self.policy, self.trained).classes("w-full")
         who.on_value_change(lambda event: self._take_policy(str(event.value)))
         self._control()
         line = ui.input(line_words).classes("w-full")
@@ -314,9 +330,9 @@ class PlayPage:
             if self.policy != ME and view is not None and view.over is None:
                 icon, word = ("pause", "Rest") if self.running else ("play_arrow", "Go on")
                 ui.button(word, icon=icon, on_click=self._toggle).props("dense no-caps")
-                ui.button(
-                    "One step", icon="skip_next", on_click=lambda: self._do_now("let", self.policy)
-                ).props("dense no-caps outline")
+                ui.button("One step", icon="skip_next", on_click=self._one_step).props(
+                    "dense no-caps outline"
+                )
             self.spinner = ui.spinner()
             self.spinner.set_visibility(False)
 
@@ -386,13 +402,12 @@ def part(title: str, icon: str) -> ui.expansion:
     return ui.expansion(title, icon=icon).classes("w-full bg-white rounded shadow-sm")
 
 
-def policy_select(label: str, first: str, chosen: str | None) -> ui.select:
+def policy_select(label: str, first: str, chosen: str, trained: list[str]) -> ui.select:
     """Show a choice of policies after a first entry; others, such as ppo:PATH, can be typed."""
-    names = [first, *(name for name in policies() if name != PERSON)]
-    if chosen is not None and chosen not in names:
-        names.append(chosen)
+    names = [first, *(name for name in policies() if name != PERSON), *trained, chosen]
+    names = list(dict.fromkeys(names))
     select = ui.select(
-        names, value=chosen or first, label=label, with_input=True, new_value_mode="add-unique"
+        names, value=chosen, label=label, with_input=True, new_value_mode="add-unique"
     )
     typed = [""]
 

@@ -60,13 +60,14 @@ class SourceEditor:
         self.workspace, self.kind, self.check, self.on_sound = workspace, kind, check, on_sound
         self.found: list[tuple[str, str]] = []
         self.sound = False
-        language: Any = "JSON" if kind == "curriculum" else "YAML"
+        place = workspace.place(kind, name)
+        language: Any = "JSON" if place.suffix.lower() == ".json" else "YAML"
         with ui.card().classes("w-full"):
             with ui.row().classes("items-center w-full"):
                 section("The file")
                 ui.space()
                 ui.button("Check", icon="fact_check", on_click=self.look).props("outline dense")
-                own = name if "." in name else workspace.place(kind, name).name
+                own = name if "." in name else place.name
                 self.saved_as = ui.input("save as", value=own).props("dense")
                 self.overwrite = ui.switch("overwrite", value=False)
                 ui.button("Save", icon="save", on_click=self.save).props("dense")

@@ -134,6 +134,7 @@ def path_chart(path: LearningPath) -> dict[str, Any]:
             rates.append([move.at, value])
         if decision.hint is not None:
             hints.append([move.at, decision.step])
+    share = {"min": 0, "max": 1} if all(0 <= rate <= 1 for _, rate in rates) else {}
     return {
         "tooltip": {"trigger": "axis"},
         "legend": {"top": 0},
@@ -141,7 +142,7 @@ def path_chart(path: LearningPath) -> dict[str, Any]:
         "xAxis": {"type": "value", "name": path.counted, "nameLocation": "middle", "nameGap": 25},
         "yAxis": [
             {"type": "value", "name": "step", "minInterval": 1},
-            {"type": "value", "name": short_name(metric), "min": 0, "max": 1},
+            {"type": "value", "name": short_name(metric), **share},
         ],
         "series": [
             {"type": "line", "name": "step", "data": steps, "showSymbol": False},

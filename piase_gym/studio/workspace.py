@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from piase_gym import curricula, scenarios
-from piase_gym.core.files import replacing
+from piase_gym.core.files import is_file, replacing
 from piase_gym.curricula import loader as loader_of_curricula
 from piase_gym.curricula.learning_path import PROGRESS
 from piase_gym.curricula.loader import MOST_BYTES
@@ -22,12 +22,16 @@ from piase_gym.scenarios.reading import read_file
 LOGS = (".jsonl", ".jsonl.gz", ".jsonl.zst", ".arrow")
 SOURCES = (".json", ".yaml", ".yml")
 """The endings of curricula and scenarios."""
+POLICIES = ("policy.pt", "policy.zip")
 MOST_FILES = 2000
 """The most files of one kind that are looked at: those that were changed last."""
 SKIPPED = ("node_modules", "__pycache__", "site-packages")
 
 CURRICULUM_KEYS = {"name", "steps"}
 SCENARIO_KEYS = {"scenario_name", "environment_type", "initial_state"}
+
+MARKS = {"curriculum": b"completion_criteria", "scenario": b"environment_type"}
+"""A key that hardly any other file has."""
 
 Kind = Literal["curriculum", "scenario"]
 
@@ -53,7 +57,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Workspace:
-    """A folder. No file outside of it is read or written.
+    """A folder. No file outside of it is listed or written, or read by its own name.
+
+    What policies, settings, the bases of scenarios and prompts name is read wherever it is.
 
     Attributes:
         folder: The folder.
@@ -103,6 +109,16 @@ class Workspace:
         """Return the folders of trainings through a curriculum."""
         return [self.name(place.parent) for place in self._files((PROGRESS,))]
 
+    def policies(self) -> list[str]:
+        """Return the policies that trainings have left, by the names that stand for them."""
+        return [f"ppo:{self.name(place)}" for place in self._files(POLICIES)]
+
+    def policy(self, name: str) -> str:
+        """Return the name of a policy with the whole path of its file, if that is in the folder."""
+        family, _, path = name.partition(":")
+        inside = path and is_file(self.folder / path)
+        return f"{family}:{self.folder / path}" if inside else name
+
     def sources(self, kind: Kind) -> list[Source]:
         """Return the curricula or scenarios: those that ship, then those of the workspace."""
         names = curricula.names() if kind == "curriculum" else scenarios.names()
@@ -124,7 +140,7 @@ class Workspace:
         """
         place = self.place(kind, name)
         try:
-            return place.read_text("utf-8")
+            return place.read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise StorageError(f"{name} cannot be read: {error}") from None
 
@@ -170,8 +186,10 @@ def _is_kind(kind: Kind, place: Path) -> bool:
         if not any(key.encode() in content for key in wanted):
             return False  # most files are something else, and YAML is read slowly
         data = read_file(place, MOST_BYTES).data
-    except (OSError, PiaseError):
+    except OSError:
         return False
+    except PiaseError:  # it is listed with what is wrong, if it is likely to be one
+        return MARKS[kind] in content
     if not isinstance(data, dict):
         return False
     if kind == "scenario":

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +12,16 @@ import pytest
 pytest.importorskip("nicegui")
 
 from nicegui import ui
-from nicegui.testing import User, user_simulation
+from nicegui.testing import User
 
 import piase_gym
-from piase_gym import curricula, runs
+from piase_gym import curricula
 from piase_gym.curricula import simulated_learner
-from piase_gym.studio import curriculum_page, layout, play_page, playback, workspace
-from piase_gym.studio.app import add_pages
-from piase_gym.studio.playing import Play
+from piase_gym.studio import curriculum_page, layout, playback, training_page
 from piase_gym.wrappers import AvtLogger
 from tests.studio.test_workspace import SCENARIO, put
+from tests.studio.visits import PATIENCE, listener, one, press, see, studio, visit
 
-PATIENCE = 300
-"""Tenths of a second that a page may take."""
-DOOR_KEY = "piase/GridWorld-DoorKey-6x6-v1"
 BRANCHES = """{"name": "Back and forth", "world": "GridWorld", "steps": [
   {"order": 1, "name": "Walk [far] \\"on\\"", "episodes_per_attempt": 2,
    "completion_criteria": [{"metric": "success_rate", "operator": ">=", "value": 0.5}],
@@ -37,262 +30,6 @@ BRANCHES = """{"name": "Back and forth", "world": "GridWorld", "steps": [
   {"order": 2, "name": "Further",
    "adaptation_rules": [["success_rate < 0.2", "BRANCH_TO_1"], ["step_attempts >= 2", "PROCEED"]],
    "environment_config_overrides": {"width": 5, "height": 5, "max_steps": 60}}]}"""
-
-
-@asynccontextmanager
-async def studio(folder: Path) -> AsyncIterator[User]:
-    """Open a studio over a folder."""
-    modules = dict(sys.modules)
-    try:
-        async with user_simulation(lambda: None) as user:
-            add_pages(folder)
-            yield user
-    finally:
-        sys.modules.update(modules)  # the simulation forgets those of pages
-
-
-def visit(folder: Path, steps: Callable[[User], Awaitable[None]]) -> None:
-    """Do something in a studio."""
-
-    async def whole() -> None:
-        async with studio(folder) as user:
-            await steps(user)
-
-    asyncio.run(whole())
-
-
-async def see(user: User, *texts: str) -> None:
-    """Wait until texts are to be seen."""
-    for text in texts:
-        await user.should_see(text, retries=PATIENCE)
-
-
-def press(user: User, text: str) -> None:
-    """Press a button."""
-    user.find(kind=ui.button, content=text).click()
-
-
-def one(user: User, kind: Any, label: str) -> Any:
-    """Return the one element of a kind with a label."""
-    [found] = [e for e in user.find(kind=kind).elements if e.props.get("label") == label]
-    return found
-
-
-# -- playing ------------------------------------------------------------------------------
-
-
-def test_all_worlds_are_listed_and_those_that_cannot_be_played_say_why(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open("/")
-        await see(user, "GridWorld", "Household", "SqlQuery", "WordCraft", "ScreenSearch needs")
-
-    visit(tmp_path, steps)
-
-
-def test_a_person_plays_by_buttons_lines_and_levels(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open("/play?name=lost_key")
-        await see(user, "What PiaAgent_001 reads", "Get the old document.", "step 0 of")
-        press(user, "go north")
-        await see(user, "You go north to the hallway.", "step 1 of")
-        user.find(kind=ui.input).type("dance wildly").trigger("keydown.enter")
-        await see(user, "dance")
-        await see(user, "step 1 of")
-        one(user, ui.input, "a command, as agents write it").value = "search grandfather clock"
-        user.find(kind=ui.input).trigger("keydown.enter")
-        await see(user, "step 2 of", "brass key")
-        press(user, "Next level")
-        await see(user, "level 2 (seed 2)", "step 0 of")
-
-    visit(tmp_path, steps)
-
-
-def test_a_policy_plays_and_the_level_ends_with_stars(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open(f"/play?name={DOOR_KEY}")
-        await see(user, "who plays")
-        one(user, ui.select, "who plays").value = "oracle"
-        await see(user, "Go on")
-        press(user, "One step")
-        await see(user, "step 1 of")
-        press(user, "Go on")
-        await see(user, "★★☆", "You won in 9 steps; 8 would do.")
-
-    visit(tmp_path, steps)
-
-
-def test_a_setup_is_changed_and_what_is_wrong_is_told(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open("/play?name=GridWorld")
-        await see(user, "What agent_0 reads")
-        [settings] = user.find(kind=ui.textarea).elements
-        settings.value = "width=0"
-        press(user, "Begin anew")
-        await see(user, "width")
-        await see(user, "8 columns")  # the game before goes on
-        settings.value = "agents=2\n\nwidth=9"
-        press(user, "Begin anew")
-        await see(user, "9 columns")
-        one(user, ui.select, "your seat").value = "agent_1"
-        press(user, "Begin anew")
-        await see(user, "What agent_1 reads")
-
-    visit(tmp_path, steps)
-
-
-def test_a_recorded_game_can_be_looked_at(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open(f"/play?name={DOOR_KEY}")
-        await see(user, "who plays")
-        [switch] = user.find(kind=ui.switch).elements
-        switch.value = True
-        press(user, "Begin anew")
-        await asyncio.sleep(0.5)
-        await see(user, "step 0 of")
-        one(user, ui.select, "who plays").value = "oracle"
-        await see(user, "Go on")
-        press(user, "Go on")
-        await see(user, "★★☆")
-        user.find("the run so far").click()
-        await see(user, "What agents did")
-
-    visit(tmp_path, steps)
-    [log] = (tmp_path / "runs" / "studio").glob("*.jsonl")
-    assert runs.replay(log).ok
-
-
-def test_a_game_goes_on_with_its_log_if_another_cannot_be_made(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open("/play?name=GridWorld")
-        await see(user, "What agent_0 reads")
-        await user.should_not_see("the run so far")
-        [record] = user.find(kind=ui.switch).elements
-        record.value = True
-        press(user, "Begin anew")
-        await see(user, "the run so far")
-        [record] = user.find(kind=ui.switch).elements
-        assert record.value
-        [settings] = user.find(kind=ui.textarea).elements
-        settings.value = "width=0"
-        press(user, "Begin anew")
-        await see(user, "width: ")
-        press(user, "stay")
-        await see(user, "step 1 of", "the run so far")
-        [link] = user.find("the run so far").elements
-        [log] = (tmp_path / "runs" / "studio").glob("*.jsonl")
-        assert log.name in link.props["href"]
-
-    visit(tmp_path, steps)
-
-
-def test_a_refused_line_stays_and_a_policy_can_be_typed(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open("/play?name=GridWorld")
-        await see(user, "What agent_0 reads")
-        line = one(user, ui.input, "a command, as agents write it")
-        for text, left, words in (
-            ("dance", "dance", "step 0 of"),
-            ("stay", "", "step 1 of"),
-            (" ", "", "step 1 of"),
-        ):
-            line.value = text
-            user.find(kind=ui.input).trigger("keydown.enter")
-            user.find(kind=ui.input).trigger("keydown.enter")
-            await asyncio.sleep(0.3)
-            await see(user, words)
-            assert line.value == left
-        who = one(user, ui.select, "who plays")
-        who._handle_event({"listener_id": listener(who, "inputValue"), "args": "nobody"})
-        who._handle_event({"listener_id": listener(who, "blur"), "args": None})
-        assert who.value == "nobody"
-        await see(user, "Go on")
-        press(user, "Go on")
-        await see(user, "unknown policy 'nobody'", "Go on")  # it rests again
-
-    visit(tmp_path, steps)
-
-
-def listener(element: Any, event: str) -> str:
-    """Return what an element hears an event by."""
-    [found] = [key for key, heard in element._event_listeners.items() if heard.type == event]
-    return str(found)
-
-
-def test_nothing_that_a_person_does_is_lost_while_a_policy_thinks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    let = Play.let
-
-    def slowly(play: Play, policy: str) -> str | None:
-        time.sleep(0.5)
-        return let(play, policy)
-
-    monkeypatch.setattr(Play, "let", slowly)
-
-    async def steps(user: User) -> None:
-        await user.open("/play?name=lost_key")
-        await see(user, "step 0 of")
-        one(user, ui.select, "who plays").value = "oracle"
-        await see(user, "One step")
-        press(user, "One step")
-        press(user, "One step")
-        await asyncio.sleep(0.1)
-        press(user, "Next level")
-        await see(user, "level 2 (seed 2)", "nothing yet")
-        [show] = [e for e in user.find(kind=ui.switch).elements if "map" in e.text]
-        show.value = True
-        await user.should_see(kind=ui.image, retries=PATIENCE)
-        press(user, "Begin anew")
-        await see(user, "level 1 (seed 1)")
-        await user.should_not_see(kind=ui.image)  # it was that of the other game
-
-    visit(tmp_path, steps)
-
-
-def test_an_error_that_is_not_ours_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise ValueError("an odd thing")
-
-    monkeypatch.setattr(Play, "choose", fail)
-    monkeypatch.setattr(workspace.Workspace, "runs", fail)
-
-    async def steps(user: User) -> None:
-        await user.open("/play?name=GridWorld")
-        await see(user, "move north")
-        press(user, "move north")
-        await see(user, "This should not have happened: ValueError: an odd thing")
-        await user.open("/runs")
-        await see(user, "This should not have happened: ValueError: an odd thing")
-
-    visit(tmp_path, steps)
-
-
-def test_commands_are_found_by_their_words_while_there_are_many(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(play_page, "SHOWN_CHOICES", 5)
-
-    async def steps(user: User) -> None:
-        await user.open("/play?name=GridWorld")
-        await see(user, "and 1 more")
-        one(user, ui.input, "find one of 6 commands").value = "interact"
-        await user.should_not_see(kind=ui.button, content="move north")
-        monkeypatch.setattr(play_page, "SHOWN_CHOICES", 6)
-        press(user, "Next level")
-        await see(user, "level 2")
-        await user.should_see(kind=ui.button, content="move north")
-
-    visit(tmp_path, steps)
-
-
-def test_a_page_without_such_a_world_says_so(tmp_path: Path) -> None:
-    async def steps(user: User) -> None:
-        await user.open("/play?name=Nowhere")
-        await see(user, "unknown world")
-        await user.open("/play?name=../other.yaml")
-        await see(user, "only what is in it can be used")
-
-    visit(tmp_path, steps)
 
 
 # -- runs ---------------------------------------------------------------------------------
@@ -408,6 +145,23 @@ def test_a_curriculum_is_read_changed_checked_and_saved(tmp_path: Path) -> None:
     assert (tmp_path / "own.json").read_text() == BRANCHES
 
 
+def test_a_curriculum_in_yaml_or_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    put(tmp_path, "own.yaml", "name: Mine\nsteps:\n- {order: 1, name: Walk}\n")
+    put(tmp_path, "own.json", "\ufeff" + BRANCHES)
+
+    async def steps(user: User) -> None:
+        await user.open("/curriculum?name=own.yaml")
+        await see(user, "1 step in any world")
+        [editor] = user.find(kind=ui.codemirror).elements
+        editor.value = "name: Mine\nsteps: [\n"
+        press(user, "Check")
+        await see(user, "own.yaml:3:1: this is not YAML")
+        await user.open("/curriculum?name=own.json")
+        await see(user, "Back and forth", "2 steps in GridWorld")
+
+    visit(tmp_path, steps)
+
+
 def test_a_simulated_learner_is_sent_through(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -475,6 +229,17 @@ def test_a_training_is_followed_while_it_goes_on(
     visit(tmp_path, steps)
 
 
+def test_the_chart_of_a_training_has_room_for_all_that_is_judged_by() -> None:
+    path = simulated_learner.simulate(curricula.loads(BRANCHES), 1.0, most=30).path
+    *_, judged = training_page.path_chart(path)["yAxis"]
+    assert (judged["min"], judged["max"]) == (0, 1)
+    move = path.moves[0]
+    decision = dataclasses.replace(move.decision, values={path.judged_by: -7.5})
+    path.moves[0] = dataclasses.replace(move, decision=decision)
+    *_, judged = training_page.path_chart(path)["yAxis"]
+    assert "min" not in judged
+
+
 # -- scenarios ----------------------------------------------------------------------------
 
 
@@ -527,7 +292,29 @@ def test_a_file_is_not_overwritten_unawares(tmp_path: Path) -> None:
     assert "Yours" in (tmp_path / "room.yaml").read_text()
 
 
-# -- the thread of a page -----------------------------------------------------------------
+# -- what all pages share -----------------------------------------------------------------
+
+
+def test_an_error_of_a_timer_is_told_once(tmp_path: Path) -> None:
+    async def steps(user: User) -> None:
+        failed: list[int] = []
+
+        def fail() -> None:
+            failed.append(1)
+            raise ValueError("an odd thing")
+
+        @ui.page("/timer")
+        def page() -> None:
+            with layout.frame("Timer"):
+                ui.timer(0.02, fail)
+
+        await user.open("/timer")
+        while len(failed) < 5:
+            await asyncio.sleep(0.02)
+        said = "This should not have happened: ValueError: an odd thing"
+        assert user.notify.messages == [said]
+
+    visit(tmp_path, steps)
 
 
 def test_what_a_page_has_made_is_closed_when_it_is_left(

@@ -88,20 +88,36 @@ def test_trainings_are_the_folders_with_progress(tmp_path: Path) -> None:
     assert Workspace(tmp_path).trainings() == ["runs/two", "runs/one"]
 
 
+def test_policies_that_were_trained_are_named_as_they_are_loaded(tmp_path: Path) -> None:
+    put(tmp_path, "runs/one/policy.pt", age=1)
+    put(tmp_path, "runs/two of them/policy.zip")
+    mine = Workspace(tmp_path)
+    assert mine.policies() == ["ppo:runs/two of them/policy.zip", "ppo:runs/one/policy.pt"]
+    assert mine.policy("sb3:runs/one/policy.pt") == f"sb3:{tmp_path}/runs/one/policy.pt"
+    for name in ("oracle", "ppo:", "ppo:runs", f"ppo:{tmp_path}/none", f"llm:{'x' * 5000}", "a:\0"):
+        assert mine.policy(name) == name
+
+
 def test_curricula_and_scenarios_are_told_apart(tmp_path: Path) -> None:
     put(tmp_path, "own.json", CURRICULUM)
     put(tmp_path, "room.yaml", SCENARIO)
     put(tmp_path, "package.json", '{"name": "steps"}')
     put(tmp_path, "list.json", '[{"name": 1, "steps": []}]')
-    put(tmp_path, "broken.yaml", "scenario_name: {{")
+    put(tmp_path, "other.yaml", "scenario_name: {{")
+    put(tmp_path, "broken.yaml", "environment_type: {{", age=10)
+    put(tmp_path, "broken.json", '{"steps": [{"completion_criteria": [', age=10)
     put(tmp_path, "wrong.yml", "scenario_name: Wrong\nenvironment_type: Nowhere\n", age=9)
     workspace = Workspace(tmp_path)
     own = [source for source in workspace.sources("curriculum") if not source.ships]
-    assert [(s.name, s.title, s.world) for s in own] == [("own.json", "One step", "any")]
+    assert [(s.name, s.title, s.world) for s in own] == [
+        ("own.json", "One step", "any"),
+        ("broken.json", "broken", "?"),
+    ]
     rooms = [source for source in workspace.sources("scenario") if not source.ships]
     assert [(s.name, s.title, s.world) for s in rooms] == [
         ("room.yaml", "Mine", "GridWorld"),
         ("wrong.yml", "wrong", "?"),
+        ("broken.yaml", "broken", "?"),
     ]
     assert "Nowhere" in rooms[1].about
 
