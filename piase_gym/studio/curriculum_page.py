@@ -8,7 +8,6 @@ import re
 from nicegui import ui
 
 from piase_gym import curricula
-from piase_gym.cli.game.session import count
 from piase_gym.curricula import simulated_learner
 from piase_gym.curricula.directors import DIRECTORS, director_name
 from piase_gym.curricula.lint import lint
@@ -18,6 +17,7 @@ from piase_gym.studio.layout import PageThread, about, frame, heading, section, 
 from piase_gym.studio.source_editor import SourceEditor, list_sources
 from piase_gym.studio.training_page import show_path
 from piase_gym.studio.workspace import Workspace
+from piase_gym.worlds.texts.wording import counted
 
 MOST_EPISODES = 500
 """The most episodes of a simulated learner."""
@@ -86,7 +86,7 @@ class CurriculumPage:
         heading(made.name)
         about(made.description)
         world = made.world or "any world"
-        steps = count(len(made.steps), "step")
+        steps = counted(len(made.steps), "step")
         about(f"{steps} in {world}; the director is {director_name(None, made)}")
         with ui.card().classes("w-full overflow-auto"):
             ui.mermaid(ways(made)).classes("piase-ways w-full")

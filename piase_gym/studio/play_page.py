@@ -12,6 +12,7 @@ from nicegui import ui
 from nicegui.events import KeyEventArguments
 
 from piase_gym.agents.policy_registry import policies
+from piase_gym.cli.game.session import CommandResult
 from piase_gym.cli.game.session import find as find_choice
 from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.studio.layout import (
@@ -25,7 +26,7 @@ from piase_gym.studio.layout import (
     telling,
     waiting,
 )
-from piase_gym.studio.playing import ME, PERSON, GameView, Play, Setup, Turn, fields_of, stars
+from piase_gym.studio.playing import ME, PERSON, GameView, Play, Setup, fields_of, stars
 from piase_gym.studio.workspace import SOURCES, Workspace
 
 SHOWN_CHOICES = 60
@@ -66,7 +67,7 @@ class PlayPage:
         """Held while something is done in the game: one thing is done at a time."""
         self.play: Play | None = None
         self.view: GameView | None = None
-        self.turns: list[Turn] = []
+        self.turns: list[CommandResult] = []
         self.running = self.map = False
         self.policy, self.partners, self.filter = ME, OWN_PARTNERS, ""
 
@@ -128,7 +129,7 @@ class PlayPage:
                 ui.notify(said, type="warning", multi_line=True)
             if view.turn is None:
                 self.turns = []
-            elif not self.turns or view.turn.step != self.turns[0].step:
+            elif not self.turns or view.turn.steps != self.turns[0].steps:
                 self.turns = [view.turn, *self.turns[: SHOWN_TURNS - 1]]
             self._show()
             return not isinstance(said, str)
@@ -387,7 +388,7 @@ class PlayPage:
             about("nothing yet")
         for turn in self.turns:
             with ui.row().classes("items-baseline gap-x-2 w-full"):
-                ui.label(str(turn.step)).classes("text-gray-400 w-8")
+                ui.label(str(turn.steps)).classes("text-gray-400 w-8")
                 ui.label(turn.line or "(no command)").classes("font-mono")
                 ui.label(turn.outcome).classes(colour(turn.outcome))
                 ui.label(f"{round(turn.reward, 3) or turn.reward:+g}")

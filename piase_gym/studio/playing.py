@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.agents.policy_registry import make_agent
-from piase_gym.cli.game.session import STARS, Choice, Choices, Game, sentence
+from piase_gym.cli.game.session import STARS, Choice, Choices, CommandResult, Game, sentence
 from piase_gym.cli.options import read_settings
 from piase_gym.cli.play import read_partners
 from piase_gym.core.commands import Command, InvalidAction, Result
@@ -60,27 +60,6 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Turn:
-    """What the last command did.
-
-    Attributes:
-        step: Number of the step.
-        line: The command.
-        outcome: Its outcome.
-        reward: Its reward.
-        feedback: What the world said about it.
-        milestones: The milestones that it reached.
-    """
-
-    step: int
-    line: str
-    outcome: str
-    reward: float
-    feedback: str
-    milestones: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class GameView:
     """All that a page shows of a game, as plain values.
 
@@ -116,7 +95,7 @@ class GameView:
     text: str
     picture: bytes | None
     choices: tuple[Choice, ...]
-    turn: Turn | None
+    turn: CommandResult | None
     over: str | None
     stars: int | None
 
@@ -222,17 +201,6 @@ class Play:
         """Return what there is to see now."""
         game, world = self.game, self.game.world
         self._choices = () if self.over else tuple(Choices(world, game.me).now())
-        turn = None
-        if game.turn is not None:
-            last = game.turn
-            turn = Turn(
-                game.steps,
-                last.line,
-                last.outcome.value,
-                last.reward,
-                last.feedback,
-                last.milestones,
-            )
         goal = world.manual.goals(game.me) or ""
         return GameView(
             title=self.setup.name,
@@ -248,7 +216,7 @@ class Play:
             text=world.text(game.env.facts()),
             picture=None if world.picture_reveals else png(world.rgb()),
             choices=self._choices,
-            turn=turn,
+            turn=game.turn,
             over=sentence(game) if self.over else None,
             stars=game.stars() if game.result is Result.WON else None,
         )

@@ -40,7 +40,7 @@ def test_a_view_shows_what_the_environment_shows() -> None:
         *_, info = answer = env.step(line)
         score += answer[1]
         assert view.turn is not None
-        assert (view.turn.step, view.turn.line, view.turn.reward) == (step, line, answer[1])
+        assert (view.turn.steps, view.turn.line, view.turn.reward) == (step, line, answer[1])
         assert view.turn.outcome == info["outcome"]
         assert (view.steps, view.score, view.level, view.seed) == (step, score, 1, 7)
     assert play.instructions() == env.instructions()

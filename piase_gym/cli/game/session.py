@@ -34,6 +34,7 @@ class CommandResult:
         reward: Its reward.
         feedback: What the world said about it.
         milestones: The milestones that it reached.
+        steps: Steps of the level after it.
     """
 
     line: str
@@ -41,6 +42,7 @@ class CommandResult:
     reward: float
     feedback: str = ""
     milestones: tuple[str, ...] = ()
+    steps: int = 0
 
 
 @dataclass
@@ -153,6 +155,7 @@ class Game:
             float(reward),
             str(info.get("feedback") or ""),
             milestones,
+            self.steps,
         )
         if terminated or truncated:
             self.result = Result(info["result"])
