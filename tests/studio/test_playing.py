@@ -10,6 +10,7 @@ import pytest
 from piase_gym import runs
 from piase_gym.agents.base import Agent, Feedback
 from piase_gym.core.commands import InvalidAction, Outcome
+from piase_gym.core.rng import MAX_SEED
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError, PiaseError, UnknownNameError
 from piase_gym.studio import playing
@@ -251,6 +252,15 @@ def test_what_cannot_be_done_now_costs_nothing() -> None:
     assert over.over is not None
     assert play.choose(0) == play.type("move north") == play.let("oracle") == playing.OVER
     assert play.look() == over
+    play.close()
+
+
+def test_there_is_no_level_after_the_last_seed() -> None:
+    play = Play(Setup("GridWorld", seed=MAX_SEED))
+    before = play.look()
+    with pytest.raises(ConfigError, match="no levels beyond"):
+        play.start(2)
+    assert play.look() == before
     play.close()
 
 

@@ -18,7 +18,7 @@ from nicegui.testing import User, user_simulation
 
 from piase_gym.studio.app import add_pages
 
-PATIENCE = 300
+PATIENCE = 1200
 """Tenths of a second that a page may take."""
 
 

@@ -111,9 +111,9 @@ class Game:
         Raises:
             ConfigError: If its seed would be too large.
         """
-        self.level = level
-        if self.seed > MAX_SEED:
+        if self.first + level - 1 > MAX_SEED:
             raise ConfigError(f"there are no levels beyond seed {MAX_SEED}")
+        self.level = level
         name = self.names[(level - 1) % len(self.names)]
         if name != self.task:
             self.env.close()
