@@ -28,6 +28,7 @@ from piase_gym.studio.play_page import colour
 from piase_gym.studio.playback import MOST_EPISODES, Episode, Moment, episodes, moments
 from piase_gym.studio.training_page import training_address
 from piase_gym.studio.workspace import Workspace
+from piase_gym.worlds.texts.wording import counted
 
 FPS = 4
 MOST_DATA = 2000
@@ -291,7 +292,7 @@ def _deeds(moment: Moment) -> None:
 def episode_words(episode: Episode) -> str:
     """Return what an episode is called in the list."""
     results = ", ".join(f"{agent} {result}" for agent, result in episode.results.items())
-    steps = f"{episode.steps} step{'' if episode.steps == 1 else 's'}"
+    steps = counted(episode.steps, "step")
     slot = f", environment {episode.slot}" if episode.slot else ""
     return f"{episode.number}{slot}: seed {episode.seed}, {steps}{'; ' if results else ''}{results}"
 
