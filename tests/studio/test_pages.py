@@ -82,8 +82,9 @@ def test_of_two_episodes_chosen_at_once_the_last_is_shown(
         for value in (0, 1, 0, 1):
             choice.value = value
             await asyncio.sleep(0.01)
+        await user.should_not_see("not shown are", retries=PATIENCE)
         await see(user, "step 0 of 2")
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(0.5)  # in which it could be laid out once more
         assert len(user.find(kind=ui.slider).elements) == 1
         await user.should_not_see("not shown are")
         await user.should_not_see("This should not have happened")

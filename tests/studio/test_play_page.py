@@ -17,7 +17,7 @@ from piase_gym import runs
 from piase_gym.studio import play_page, workspace
 from piase_gym.studio.playing import Play
 from tests.studio.test_workspace import put
-from tests.studio.visits import PATIENCE, listener, one, press, see, visit
+from tests.studio.visits import PATIENCE, listener, one, press, see, until, visit
 
 DOOR_KEY = "piase/GridWorld-DoorKey-6x6-v1"
 
@@ -88,8 +88,7 @@ def test_a_recorded_game_can_be_looked_at(tmp_path: Path) -> None:
         [switch] = user.find(kind=ui.switch).elements
         switch.value = True
         press(user, "Begin anew")
-        await asyncio.sleep(0.5)
-        await see(user, "step 0 of")
+        await see(user, "the run so far")
         one(user, ui.select, "who plays").value = "oracle"
         await see(user, "Go on")
         press(user, "Go on")
@@ -139,9 +138,10 @@ def test_a_refused_line_stays_and_a_policy_can_be_typed(tmp_path: Path) -> None:
             line.value = text
             user.find(kind=ui.input).trigger("keydown.enter")
             user.find(kind=ui.input).trigger("keydown.enter")
-            await asyncio.sleep(0.3)
             await see(user, words)
-            assert line.value == left
+            if left:
+                await until(lambda: bool(user.notify.messages))
+            await until(lambda left=left: line.value == left)  # type: ignore[misc]
         who = one(user, ui.select, "who plays")
         who._handle_event({"listener_id": listener(who, "inputValue"), "args": "nobody"})
         who._handle_event({"listener_id": listener(who, "blur"), "args": None})

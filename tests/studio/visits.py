@@ -54,6 +54,15 @@ async def see(user: User, *texts: str) -> None:
         await user.should_see(text, retries=PATIENCE)
 
 
+async def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    for _ in range(PATIENCE):
+        if holds():
+            return
+        await asyncio.sleep(0.1)
+    raise AssertionError("it never held")
+
+
 def press(user: User, text: str) -> None:
     """Press a button."""
     user.find(kind=ui.button, content=text).click()
