@@ -9,6 +9,7 @@ import typer
 
 from piase_gym.cli.console import say
 from piase_gym.cli.options import Modules
+from piase_gym.studio.app import HOST, PORT, serve
 
 
 def studio(
@@ -24,16 +25,14 @@ def studio(
             metavar="ADDRESS",
             help="The address to listen at. Whoever reaches it can write into the folder.",
         ),
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="The port to listen at.")] = 8080,
+    ] = HOST,
+    port: Annotated[int, typer.Option(metavar="N", help="The port to listen at.")] = PORT,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open it in a browser.")
     ] = True,
     module: Modules = None,
 ) -> None:
     """Open the studio: play and watch worlds, look at runs, write curricula and scenarios."""
-    from piase_gym.studio.app import serve
-
     serve(
         folder,
         host=host,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
+from urllib.parse import urlencode
 
 from nicegui import context, ui
 
@@ -32,6 +33,8 @@ REPEATED = 10.0
 MOST_WORDS = 2000
 """The most characters of an error that are shown."""
 PLACES = {"Worlds": "/", "Runs": "/runs", "Curricula": "/curricula", "Scenarios": "/scenarios"}
+OUTCOMES = {"ok": "text-green-700", "failed": "text-amber-700"}
+"""The colours of outcomes; all others are red."""
 STYLE = """
 body { background: #f7f6f2; overflow-wrap: anywhere; }
 .piase-ways svg { max-width: none !important; width: 100%; max-height: 20rem; }
@@ -77,6 +80,40 @@ def remembered(title: str, opened: dict[str, bool], key: str) -> ui.expansion:
         value=opened.get(key, False),
         on_value_change=lambda event: opened.update({key: bool(event.value)}),
     ).classes("w-full")
+
+
+def address(page: str, name: str) -> str:
+    """Return the address of the page of something: a world, a run, a curriculum."""
+    return f"/{page}?{urlencode({'name': name})}"
+
+
+def columns(labels: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the columns of a table whose rows have these keys."""
+    return [{"name": label, "label": label, "field": label, "align": "left"} for label in labels]
+
+
+def command_row(
+    who: str,
+    command: str,
+    outcome: str,
+    reward: float,
+    milestones: Iterable[str],
+    reason: str,
+    total: float | None = None,
+) -> None:
+    """Show what one command did: ``who`` is an agent or a step, ``total`` its return so far."""
+    colour = OUTCOMES.get(outcome, "text-red-700")
+    with ui.row().classes("items-baseline gap-x-2 w-full"):
+        ui.label(who).classes("text-gray-500 min-w-8")
+        ui.label(command or "(no command)").classes("font-mono")
+        ui.label(outcome).classes(colour)
+        ui.label(f"{round(reward, 3) or reward:+g}")
+        if total is not None:
+            ui.label(f"(return {total:.2f})").classes("text-gray-500")
+        for name in milestones:
+            ui.badge(name.replace("_", " ")).props("color=secondary")
+        if reason:
+            ui.label(reason).classes("italic text-gray-600")
 
 
 def shown(data: bytes) -> str:

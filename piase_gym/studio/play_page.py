@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 from nicegui import ui
 from nicegui.events import KeyEventArguments
@@ -18,6 +17,9 @@ from piase_gym.errors import ConfigError, PiaseError
 from piase_gym.studio.layout import (
     PageThread,
     about,
+    address,
+    columns,
+    command_row,
     frame,
     heading,
     section,
@@ -247,10 +249,8 @@ class PlayPage:
         with ui.expansion("What can be set").classes("w-full"):
             labels = ("key", "value", "type", "description")
             rows = [{label: str(row[label]) for label in labels} for row in fields]
-            columns = [
-                {"name": label, "label": label, "field": label, "align": "left"} for label in labels
-            ]
-            ui.table(rows=rows, columns=columns, row_key="key").props("dense flat wrap-cells")
+            table = ui.table(rows=rows, columns=columns(labels), row_key="key")
+            table.props("dense flat wrap-cells")
 
     def _new_log(self) -> str:
         """Return a new name for a log in the workspace."""
@@ -292,8 +292,8 @@ class PlayPage:
             ui.label(f"step {view.steps} of {view.longest}{par}")
             ui.label(f"score {view.score:.2f}").classes("font-semibold")
             if play.setup.log is not None:
-                address = urlencode({"name": self.workspace.name(play.setup.log)})
-                ui.link("the run so far", f"/run?{address}", new_tab=True)
+                run = address("run", self.workspace.name(play.setup.log))
+                ui.link("the run so far", run, new_tab=True)
             for icon, word, level in (
                 ("replay", "Again", view.level),
                 ("skip_next", "Next level", view.level + 1),
@@ -387,15 +387,14 @@ class PlayPage:
         if not self.turns:
             about("nothing yet")
         for turn in self.turns:
-            with ui.row().classes("items-baseline gap-x-2 w-full"):
-                ui.label(str(turn.steps)).classes("text-gray-400 w-8")
-                ui.label(turn.line or "(no command)").classes("font-mono")
-                ui.label(turn.outcome).classes(colour(turn.outcome))
-                ui.label(f"{round(turn.reward, 3) or turn.reward:+g}")
-                for name in turn.milestones:
-                    ui.badge(name.replace("_", " ")).props("color=secondary")
-                if turn.feedback:
-                    ui.label(turn.feedback).classes("italic text-gray-600")
+            command_row(
+                str(turn.steps),
+                turn.line,
+                turn.outcome,
+                turn.reward,
+                turn.milestones,
+                turn.feedback,
+            )
 
 
 def part(title: str, icon: str) -> ui.expansion:
@@ -425,8 +424,3 @@ def policy_select(label: str, first: str, chosen: str, trained: list[str]) -> ui
     select.on_value_change(lambda: typing(""))
     select.on("blur", take)
     return select
-
-
-def colour(outcome: str) -> str:
-    """Return the colour in which an outcome is shown."""
-    return {"ok": "text-green-700", "failed": "text-amber-700"}.get(outcome, "text-red-700")

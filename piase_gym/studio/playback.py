@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from piase_gym.core.last_step import LastStep
 from piase_gym.core.world import World
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs import Run
@@ -45,18 +46,6 @@ class Episode:
     returns: dict[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Deed:
-    """What one agent did in a step: its command, what became of it, its reward, and why."""
-
-    agent: str
-    command: str
-    outcome: str
-    reward: float
-    reason: str
-    milestones: tuple[str, ...]
-
-
 @dataclass
 class Moment:
     """A state of an episode.
@@ -64,7 +53,7 @@ class Moment:
     Attributes:
         step: Steps of the episode until then.
         picture: The state as PNG.
-        deeds: What the agents did in the step that led to it.
+        deeds: Agent -> what its command did in the step that led to it.
         texts: Agent -> what it reads now.
         lines: The other lines of the log from this state to the next: agent, type, data.
         returns: Agent -> the sum of its rewards so far.
@@ -72,7 +61,7 @@ class Moment:
 
     step: int
     picture: bytes
-    deeds: list[Deed]
+    deeds: dict[str, LastStep]
     texts: dict[str, str]
     returns: dict[str, float]
     lines: list[tuple[str, str, Mapping[str, Any]]] = field(default_factory=list)
@@ -129,26 +118,17 @@ def moments(run: Run, episode: Episode) -> Iterator[Moment]:
                 if drawn == MOST_MOMENTS:
                     return
             world = replayer.world(episode.slot)
-            deeds = _deeds(world) if kind == "step" else []
+            rows = zip(world.agents, world.last_steps(), strict=True) if kind == "step" else ()
+            deeds = {agent: row for agent, row in rows if row is not None}
             step, returns = (step + 1, dict(returns)) if kind == "step" else (0, {})
-            for deed in deeds:
-                returns[deed.agent] = returns.get(deed.agent, 0.0) + deed.reward
+            for agent, row in deeds.items():
+                returns[agent] = returns.get(agent, 0.0) + row.reward
             last = Moment(step, png(world.rgb()), deeds, _texts(world), returns)
         elif last is not None and len(last.lines) < MOST_LINES:
             last.lines.append((event["agent_id"], event["event_type"], data))
     if last is None:
         raise RunError(f"{run.path}: there is no episode {episode.number}")
     yield last
-
-
-def _deeds(world: World[Any, Any]) -> list[Deed]:
-    """Return what the agents did in the last step."""
-    rows = zip(world.agents, world.last_steps(), strict=True)
-    return [
-        Deed(name, row.command, str(row.outcome), row.reward, row.reason, row.milestones)
-        for name, row in rows
-        if row is not None
-    ]
 
 
 def _texts(world: World[Any, Any]) -> dict[str, str]:

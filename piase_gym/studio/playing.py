@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.agents.policy_registry import make_agent
+from piase_gym.cli.describing import describe
 from piase_gym.cli.game.session import STARS, Choice, Choices, CommandResult, Game, sentence
 from piase_gym.cli.options import read_settings
 from piase_gym.cli.play import read_partners
@@ -247,7 +248,5 @@ def stars(number: int) -> str:
 
 def fields_of(name: str) -> list[Mapping[str, Any]]:
     """Return the config fields of what is played: key, type, default, value and description."""
-    from piase_gym.cli.describing import describe
-
     found: list[Mapping[str, Any]] = describe(name, {})["config"]
     return found

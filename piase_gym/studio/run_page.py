@@ -6,7 +6,6 @@ import itertools
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 from nicegui import ui
@@ -17,6 +16,9 @@ from piase_gym.runs.json_values import plain
 from piase_gym.studio.layout import (
     PageThread,
     about,
+    address,
+    columns,
+    command_row,
     frame,
     heading,
     remembered,
@@ -24,20 +26,13 @@ from piase_gym.studio.layout import (
     shown,
     waiting,
 )
-from piase_gym.studio.play_page import colour
 from piase_gym.studio.playback import MOST_EPISODES, Episode, Moment, episodes, moments
-from piase_gym.studio.training_page import training_address
 from piase_gym.studio.workspace import Workspace
 from piase_gym.worlds.texts.wording import counted
 
 FPS = 4
 MOST_DATA = 2000
 """The most characters of a line's data that are shown."""
-
-
-def run_address(name: str) -> str:
-    """Return the address of a run's page."""
-    return f"/run?{urlencode({'name': name})}"
 
 
 def add(workspace: Workspace) -> None:
@@ -71,7 +66,7 @@ def _list_trainings(names: list[str]) -> None:
     if names:
         section("Trainings through a curriculum")
         for name in names:
-            ui.link(name, training_address(name))
+            ui.link(name, address("training", name))
 
 
 def _list_runs(workspace: Workspace, found: list[tuple[str, runs.Run]]) -> None:
@@ -89,7 +84,7 @@ def _list_runs(workspace: Workspace, found: list[tuple[str, runs.Run]]) -> None:
         rows.append(
             {
                 "name": name,
-                "address": run_address(name),
+                "address": address("run", name),
                 "world": run.manifest["world"],
                 "agents": ", ".join(run.agents[:4]) + (" …" if len(run.agents) > 4 else ""),
                 "level": run.manifest["level"],
@@ -98,12 +93,11 @@ def _list_runs(workspace: Workspace, found: list[tuple[str, runs.Run]]) -> None:
             }
         )
     keys = ("name", "world", "agents", "level", "size", "changed")
-    columns = [
-        {"name": key, "label": key, "field": key, "align": "left", "sortable": True} for key in keys
-    ]
-    size: dict[str, Any] = columns[keys.index("size")]
+    shown_columns = [{**column, "sortable": True} for column in columns(keys)]
+    size = shown_columns[keys.index("size")]
     size[":format"] = "bytes => Math.ceil(bytes / 1000).toLocaleString('en') + ' kB'"
-    table = ui.table(rows=rows, columns=columns, row_key="name", pagination=25).classes("w-full")
+    table = ui.table(rows=rows, columns=shown_columns, row_key="name", pagination=25)
+    table.classes("w-full")
     table.add_slot(
         "body-cell-name",
         '<q-td :props="props"><a class="text-primary underline" :href="props.row.address">'
@@ -276,17 +270,9 @@ def _deeds(moment: Moment) -> None:
     """Show what agents did in the step that led to a state."""
     if not moment.deeds:
         about("the episode begins")
-    for deed in moment.deeds:
-        with ui.row().classes("items-baseline gap-2"):
-            ui.label(deed.agent).classes("text-gray-500")
-            ui.label(deed.command or "(no command)").classes("font-mono")
-            ui.label(deed.outcome).classes(colour(deed.outcome))
-            ui.label(f"{round(deed.reward, 3) or deed.reward:+g}")
-            ui.label(f"(return {moment.returns[deed.agent]:.2f})").classes("text-gray-500")
-            for name in deed.milestones:
-                ui.badge(name.replace("_", " ")).props("color=secondary")
-            if deed.reason:
-                ui.label(deed.reason).classes("italic text-gray-600")
+    for agent, row in moment.deeds.items():
+        total = moment.returns[agent]
+        command_row(agent, row.command, row.outcome, row.reward, row.milestones, row.reason, total)
 
 
 def episode_words(episode: Episode) -> str:

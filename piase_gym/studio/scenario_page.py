@@ -8,11 +8,19 @@ from nicegui import ui
 
 from piase_gym import scenarios
 from piase_gym.registry import load, world_spec
-from piase_gym.studio.layout import PageThread, about, frame, heading, section, shown, waiting
+from piase_gym.studio.layout import (
+    PageThread,
+    about,
+    address,
+    frame,
+    heading,
+    section,
+    shown,
+    waiting,
+)
 from piase_gym.studio.playing import png
 from piase_gym.studio.source_editor import SourceEditor, list_sources
 from piase_gym.studio.workspace import Workspace
-from piase_gym.studio.world_page import play_address
 
 
 def add(workspace: Workspace) -> None:
@@ -81,7 +89,7 @@ class ScenarioPage:
             ui.button(
                 "Play",
                 icon="sports_esports",
-                on_click=lambda: ui.navigate.to(play_address(self.name)),
+                on_click=lambda: ui.navigate.to(address("play", self.name)),
             ).tooltip("as it was saved")
             ui.button("Draw the first state", icon="image", on_click=look).props("outline")
             ui.label(f"{made.world}, agents {', '.join(agent_names(made))}")

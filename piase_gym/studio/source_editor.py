@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
-from urllib.parse import urlencode
 
 from nicegui import ui
 
 from piase_gym.errors import PiaseError
-from piase_gym.studio.layout import about, section, telling
+from piase_gym.studio.layout import about, address, section, telling
 from piase_gym.studio.workspace import Kind, Source, Workspace
 
 COLOURS = {"error": "text-red-700", "warning": "text-amber-700", "note": "text-cyan-800"}
-
-
-def source_address(kind: Kind, name: str) -> str:
-    """Return the address of a curriculum's or scenario's page."""
-    return f"/{kind}?{urlencode({'name': name})}"
 
 
 def list_sources(kind: Kind, found: Iterable[Source]) -> None:
@@ -29,7 +23,7 @@ def list_sources(kind: Kind, found: Iterable[Source]) -> None:
         section(title)
         for source in rows:
             with ui.card().classes("w-full"), ui.row().classes("items-baseline gap-4"):
-                ui.link(source.title, source_address(kind, source.name)).classes("font-semibold")
+                ui.link(source.title, address(kind, source.name)).classes("font-semibold")
                 about(f"{source.name} · {source.world}")
                 ui.label(source.about)
 
@@ -106,4 +100,4 @@ class SourceEditor:
                 str(self.saved_as.value), self.text, overwrite=bool(self.overwrite.value)
             )
             ui.notify(f"wrote {place}", type="positive")
-            ui.navigate.to(source_address(self.kind, self.workspace.name(place)))
+            ui.navigate.to(address(self.kind, self.workspace.name(place)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from nicegui import ui
 
@@ -21,6 +20,7 @@ from piase_gym.curricula.learning_path import (
 from piase_gym.studio.layout import (
     PageThread,
     about,
+    columns,
     frame,
     heading,
     remembered,
@@ -32,11 +32,6 @@ from piase_gym.studio.workspace import Workspace
 
 EVERY = 2.0
 """Seconds between two looks at a training."""
-
-
-def training_address(name: str) -> str:
-    """Return the address of a training's page."""
-    return f"/training?{urlencode({'name': name})}"
 
 
 def add(workspace: Workspace) -> None:
@@ -109,11 +104,8 @@ def show_path(path: LearningPath, opened: dict[str, bool]) -> None:
         if path.moves:
             ui.echart(path_chart(path)).classes("w-full h-72")
         titles = headings(path)
-        columns = [
-            {"name": title, "label": title, "field": title, "align": "left"} for title in titles
-        ]
         rows = [dict(zip(titles, row, strict=True)) for row in table_rows(path, sorted(path.names))]
-        ui.table(rows=rows, columns=columns, row_key=titles[0]).props("dense flat")
+        ui.table(rows=rows, columns=columns(titles), row_key=titles[0]).props("dense flat")
         with remembered("Every decision, and why", opened, path.agent):
             ui.label("\n".join(explain(path))).classes("piase-text")
 

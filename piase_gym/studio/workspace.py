@@ -27,9 +27,10 @@ MOST_FILES = 2000
 """The most files of one kind that are looked at: those that were changed last."""
 SKIPPED = ("node_modules", "__pycache__", "site-packages")
 
-CURRICULUM_KEYS = {"name", "steps"}
-SCENARIO_KEYS = {"scenario_name", "environment_type", "initial_state"}
-
+CURRICULUM_KEYS = ("name", "steps")
+"""The keys that all curricula have."""
+SCENARIO_KEYS = ("scenario_name", "environment_type", "initial_state")
+"""Keys of which each scenario has one or more."""
 MARKS = {"curriculum": b"completion_criteria", "scenario": b"environment_type"}
 """A key that hardly any other file has."""
 
@@ -178,23 +179,21 @@ def describe(kind: Kind, given: Any, name: str, ships: bool) -> Source:
 
 def _is_kind(kind: Kind, place: Path) -> bool:
     """Return whether a file looks like a curriculum or like a scenario, by its keys."""
-    wanted = CURRICULUM_KEYS if kind == "curriculum" else SCENARIO_KEYS
+    keys, enough = (CURRICULUM_KEYS, all) if kind == "curriculum" else (SCENARIO_KEYS, any)
     try:
         if place.stat().st_size > MOST_BYTES:
             return False
         content = place.read_bytes()
-        if not any(key.encode() in content for key in wanted):
+        if not any(key.encode() in content for key in keys):
             return False  # most files are something else, and YAML is read slowly
         data = read_file(place, MOST_BYTES).data
     except OSError:
         return False
     except PiaseError:  # it is listed with what is wrong, if it is likely to be one
         return MARKS[kind] in content
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or not enough(key in data for key in keys):
         return False
-    if kind == "scenario":
-        return not SCENARIO_KEYS.isdisjoint(data)
-    return data.keys() >= CURRICULUM_KEYS and isinstance(data["steps"], list)
+    return kind == "scenario" or isinstance(data["steps"], list)
 
 
 def _walk(folder: Path) -> Iterator[Path]:

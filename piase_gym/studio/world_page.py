@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-
 from nicegui import ui
 
 from piase_gym.registry import list_tasks, list_worlds, world_spec
-from piase_gym.studio.layout import about, frame, heading
+from piase_gym.studio.layout import about, address, frame, heading
 from piase_gym.studio.workspace import Workspace
-
-
-def play_address(name: str) -> str:
-    """Return the address at which a world, id or scenario is played."""
-    return f"/play?{urlencode({'name': name})}"
 
 
 def add(workspace: Workspace) -> None:
@@ -45,12 +38,14 @@ def card(name: str) -> None:
         tasks = list_tasks(name)
         with ui.row().classes("items-center w-full"):
             ui.button(
-                "Play", icon="sports_esports", on_click=lambda: ui.navigate.to(play_address(name))
+                "Play",
+                icon="sports_esports",
+                on_click=lambda: ui.navigate.to(address("play", name)),
             )
             if tasks:
                 ui.select(
                     {task: task.removeprefix("piase/") for task in tasks},
                     label=f"one of {len(tasks)} ids",
                     with_input=True,
-                    on_change=lambda event: ui.navigate.to(play_address(event.value)),
+                    on_change=lambda event: ui.navigate.to(address("play", event.value)),
                 ).props("dense").classes("grow")

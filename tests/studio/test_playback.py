@@ -29,7 +29,8 @@ def seen(env: Any, rewards: dict[str, float]) -> Seen:
 
 def shown(found: list[Moment]) -> list[Seen]:
     """Return the same of a playback."""
-    return [(m.picture, m.texts, {deed.agent: deed.reward for deed in m.deeds}) for m in found]
+    rewards = [{agent: row.reward for agent, row in m.deeds.items()} for m in found]
+    return [(m.picture, m.texts, paid) for m, paid in zip(found, rewards, strict=True)]
 
 
 def play(env: Any, rng: np.random.Generator) -> list[Seen]:
