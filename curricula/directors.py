@@ -28,7 +28,7 @@ from piase_gym.curricula.decisions import (
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.progress import MOST, T, typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.errors import ConfigError, ProgressError, UnknownNameError, suggest
+from piase_gym.errors import ConfigError, ProgressError, UnknownNameError, suggest, whole_number
 from piase_gym.registry import load
 from piase_gym.runs.history import Episode
 from piase_gym.runs.metrics import PiaAVTInterface
@@ -530,9 +530,10 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     Raises:
         ConfigError: If it is not one from `least` on.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= 10**9:
+    count = whole_number(value)
+    if count is None or not least <= count <= 10**9:
         raise ConfigError(f"{name} is a whole number from {least} on, not {value!r:.80}")
-    return value
+    return count
 
 
 def check_word(name: str, value: Any, allowed: Sequence[str]) -> str:

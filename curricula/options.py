@@ -13,7 +13,7 @@ from piase_gym.curricula.directors import make_director
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.curricula.tutors import Tutor
-from piase_gym.errors import AgentError, ConfigError
+from piase_gym.errors import AgentError, ConfigError, require_count
 
 CURRICULUM_OPTIONS = ("director", "tutor", "progress", "seed", "metrics", "lag")
 """Options that are the curriculum's, also where those of an environment stand beside them."""
@@ -65,8 +65,6 @@ class CurriculumOptions:
         """Check everything before anything is changed."""
         if tutor is not None and not isinstance(tutor, Tutor):
             raise ConfigError(f"a tutor has choose, word and watch; {type(tutor).__name__} has not")
-        if not isinstance(lag, int) or isinstance(lag, bool) or lag < 1:
-            raise ConfigError(f"lag is a positive number of steps, not {lag!r}")
         if isinstance(progress, str | Path):
             progress = ProgressStore(progress)
         if progress is not None and not isinstance(progress, ProgressStore):
@@ -86,7 +84,8 @@ class CurriculumOptions:
             director = _director_of(self.curricula)
         self.director, self.tutor, self.store = make_director(director), tutor, progress
         self.agents, self.seed = dict(agents or {}), check_seed(seed)
-        self.metrics, self.lag = dict(metrics or {}), lag
+        self.metrics = dict(metrics or {})
+        self.lag = require_count("lag is a positive number of steps", lag)
         for curriculum in self.curricula.values():
             self.director.check_curriculum(curriculum)
         for agent, kept in ({} if progress is None else progress.load(self.curricula)).items():

@@ -22,7 +22,13 @@ from piase_gym.curricula.options import CURRICULUM_OPTIONS, CurriculumOptions
 from piase_gym.curricula.setup import check_characters, union_envelope
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    ResetNeededError,
+    UnsupportedError,
+    require_count,
+)
 
 
 class SlotController(CurriculumController):
@@ -58,9 +64,8 @@ class SlotController(CurriculumController):
         **options: Any,
     ) -> None:
         """Make the environment of each slot."""
-        for name, value, least in (("slots", slots, 1), ("workers", workers, 0)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ConfigError(f"{name} is a number from {least} on, not {value!r}")
+        slots = require_count("slots is a number from 1 on", slots)
+        workers = require_count("workers is a number from 0 on", workers, 0)
         own = {name: options.pop(name) for name in CURRICULUM_OPTIONS if name in options}
         self.model = GymEnv(world, **options)
         self.agent = self.model.agent
@@ -180,7 +185,7 @@ class _Slots(CurriculumProperties):
     def __init__(self, world: Any, curriculum: Any, *, slots: int, **options: Any) -> None:
         """Make the slots."""
         self.controller = SlotController(world, curriculum, slots=slots, **options)
-        self.events, self.num_envs = self.controller.events, slots
+        self.events, self.num_envs = self.controller.events, self.controller.slots
         self.single_observation_space = self.controller.model.observation_space
         self.single_action_space = self.controller.model.action_space
 
@@ -229,10 +234,12 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
 
     def __init__(self, world: Any, curriculum: Any, *, slots: int, **options: Any) -> None:
         """Make the slots."""
+        self.closed = True  # until there is something to close: Gymnasium 1.2 closes what it frees
         super().__init__(world, curriculum, slots=slots, **options)
+        self.closed = False
         self.render_mode = None
-        self.observation_space = batch_space(self.single_observation_space, slots)
-        self.action_space = batch_space(self.single_action_space, slots)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
         self._over: NDArray[np.bool_] | None = None
         self._step = self.controller.step
 

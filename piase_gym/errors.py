@@ -13,6 +13,8 @@ import operator
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import numpy as np
+
 
 class PiaseError(Exception):
     """Base class of every error that piase_gym raises on purpose."""
@@ -229,13 +231,26 @@ def require_count(rule: str, value: Any, least: int = 1) -> int:
     Raises:
         ConfigError: If it is no integer, or less than `least`.
     """
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = least - 1
-    if isinstance(value, bool) or count < least:
+    count = whole_number(value)
+    if count is None or count < least:
         raise ConfigError(f"{rule}, not {value!r:.60}")
     return count
+
+
+_BOOLEANS = (bool, np.bool_)
+
+
+def whole_number(value: object) -> int | None:
+    """Return an integer of any kind, such as NumPy's, as Python's; ``None`` for anything else.
+
+    Booleans are none. NumPy before 2.3 counts with its own, and warns of it.
+    """
+    if isinstance(value, _BOOLEANS):
+        return None
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from pettingzoo import ParallelEnv
 
 from piase_gym.core.commands import Command, InvalidAction
-from piase_gym.errors import AgentError, ConfigError, suggest
+from piase_gym.errors import AgentError, require_count, suggest
 from piase_gym.memory import CachedEmbedder, Embedder, FaissMemory, memory_text, query_text
 from piase_gym.wrappers.add_to_views import AddToViews, Line, Lines
 
@@ -56,8 +56,7 @@ class AddMemory(AddToViews):
         keep: bool = False,
     ) -> None:
         """Make the spaces, and an empty memory for each agent."""
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ConfigError(f"k is a number from 1, not {k!r:.60}")
+        k = require_count("k is a number from 1", k)
         self.k, self.keep = k, keep
         self.embedder = CachedEmbedder(embedder)
         super().__init__(env, Lines(k, self.embedder))

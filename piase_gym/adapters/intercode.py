@@ -22,7 +22,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -37,6 +36,7 @@ from piase_gym.errors import (
     UnsupportedError,
     require_count,
     require_known,
+    whole_number,
 )
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
 from piase_gym.worlds.sql_query.levels.intercode import load
@@ -178,11 +178,8 @@ class SqlEnv:
         """
         self.close()
         count = len(self.data_loader)
-        try:
-            number = self._chance.integer(count) if index is None else operator.index(index)
-        except TypeError:
-            number = count
-        if not -count <= number < count:
+        number = self._chance.integer(count) if index is None else whole_number(index)
+        if number is None or not -count <= number < count:
             raise ConfigError(f"there is no task {index!r:.60}; there are {count}")
         self.query_idx = number
         self._task = self.dataset.tasks[self.query_idx]

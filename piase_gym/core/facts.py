@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,7 +14,7 @@ from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.mailbox import Message
-from piase_gym.errors import ActionError
+from piase_gym.errors import ActionError, whole_number
 
 C = TypeVar("C", bound=WorldConfig)
 F = TypeVar("F", bound="Facts")
@@ -140,16 +139,13 @@ def check_index(act: object, count: int, agent: str) -> int:
     Raises:
         ActionError: If it is not an integer in ``0..count-1``.
     """
-    index = -1
+    index = None
     if isinstance(act, np.ndarray):
         if act.size == 1 and act.dtype.kind in "iu" and not np.ma.is_masked(act):
             index = int(act.reshape(()))
-    elif not isinstance(act, bool):
-        try:
-            index = operator.index(act)  # type: ignore[arg-type]
-        except TypeError:
-            index = -1
-    if not 0 <= index < count:
+    else:
+        index = whole_number(act)
+    if index is None or not 0 <= index < count:
         raise ActionError(
             f"action {act!r:.60} of {agent} is not allowed; "
             f"actions are integers from 0 to {count - 1}"

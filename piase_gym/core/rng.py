@@ -10,7 +10,6 @@ and shuffles use integer arithmetic only; `piase_gym.compiled` holds the compile
 from __future__ import annotations
 
 import functools
-import operator
 import secrets
 from collections.abc import MutableSequence, Sequence
 from enum import IntEnum
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.arithmetic import sum_in_order
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, whole_number
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -169,11 +168,8 @@ def check_seed(seed: Any) -> int:
     Raises:
         ConfigError: If it is not an integer in ``0..2**63-1``.
     """
-    try:
-        value = operator.index(seed)
-    except TypeError:
-        value = -1
-    if isinstance(seed, bool) or not 0 <= value <= MAX_SEED:
+    value = whole_number(seed)
+    if value is None or not 0 <= value <= MAX_SEED:
         raise ConfigError(f"seed {seed!r} is not allowed; seeds are integers from 0 to {MAX_SEED}")
     return value
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from piase_gym.core.documents import AbstractEnvironment, Environment
 from piase_gym.core.models import ActionResult, EnvironmentInfo, PerceptionData
 from piase_gym.envs.arguments import require_characters
-from piase_gym.errors import ActionError, ConfigError, UnknownNameError
+from piase_gym.errors import ActionError, ConfigError, UnknownNameError, whole_number
 from piase_gym.interfaces.base import AnyCommand, WorldInterface
 from piase_gym.interfaces.perceptions import (
     action_schema,
@@ -236,10 +235,7 @@ def _check_tick(tick: Any) -> int:
     Raises:
         ActionError: If it is not an integer from 0 on.
     """
-    try:
-        value = -1 if isinstance(tick, bool) else operator.index(tick)
-    except TypeError:
-        value = -1
-    if value < 0:
+    value = whole_number(tick)
+    if value is None or value < 0:
         raise ActionError(f"a time step is an integer from 0 on, not {tick!r:.60}")
     return value

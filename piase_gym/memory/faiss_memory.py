@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from piase_gym.core.files import open_regular, write_whole
-from piase_gym.errors import ConfigError, MemoryFileError, need
+from piase_gym.errors import ConfigError, MemoryFileError, need, require_count
 from piase_gym.memory.embedders import Embedder, embeddings, find_embedder
 
 FORMAT = "piase-memory-1"
@@ -90,12 +89,11 @@ class FaissMemory:
         """Return the indices in `texts` of the nearest memories, with their distances."""
         if not isinstance(text, str):
             raise ConfigError(f"a question is a text, not of type {type(text).__name__}")
-        if isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1:
-            raise ConfigError(f"k is a number from 1, not {k!r:.60}")
+        k = require_count("k is a number from 1", k)
         if not self.texts:
             return []
         with self._one_thread():
-            most = min(int(k), len(self.texts))
+            most = min(k, len(self.texts))
             distances, places = self._index.search(self._embed(text), most)
         found = zip(distances[0].tolist(), places[0].tolist(), strict=True)
         return [(place, distance) for distance, place in sorted(found)]

@@ -146,8 +146,7 @@ class Expansion:
             header["snapshot_every"],
             clock=lambda: self._now,
             epoch=0,
-        )
-        options.check()
+        ).checked()
         self._focal = header["focal"]
         self._env = env = _batch(manifest, header["configs"], self._focal)
         self._configs = len(header["configs"])

@@ -170,7 +170,7 @@ class ColumnRecorder:
 
     def __init__(self, env: BatchEnv, sinks: Sinks, options: Options, env_kind: str) -> None:
         """Write the header and start to listen."""
-        options.check()
+        options = options.checked()
         Levels(options.level, options.levels, env.world.name)
         if env.world.num_actions > MOST_ACTIONS:
             raise UnsupportedError(f"{env.world.name} has too many actions for columns")

@@ -17,7 +17,14 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import require_distinct
-from piase_gym.errors import AgentError, ConfigError, LogWriteError, require_known, suggest
+from piase_gym.errors import (
+    AgentError,
+    ConfigError,
+    LogWriteError,
+    require_count,
+    require_known,
+    suggest,
+)
 from piase_gym.runs.branches import (
     BRANCHES,
     PARTNER,
@@ -131,7 +138,11 @@ def fork(
     """
     run = path if isinstance(path, Run) else read(path)
     change = Change(actions or {}, messages or {}, hints or {}, policies or {})
-    _check(run, change, players or {}, pairs, vary, metric, agent, at, steps)
+    at = require_count("a run is cut after a step, 0 or more", at, 0)
+    pairs = require_count("pairs must be a positive number", pairs)
+    if steps is not None:
+        steps = require_count("steps must be a positive number", steps)
+    _check(run, change, players or {}, vary, metric, agent)
     if logs is not None:
         _check_logs(run, Path(logs), pairs)
     cut = RunUntilCut(run, at, slot, players or {})
@@ -158,19 +169,11 @@ def _check(
     run: Run,
     change: Change,
     players: Policies,
-    pairs: int,
     vary: Sequence[str],
     metric: Any,
     agent: str | None,
-    at: int,
-    steps: int | None,
 ) -> None:
     """Raise if an argument is not allowed."""
-    if not isinstance(at, int) or isinstance(at, bool) or at < 0:
-        raise ConfigError(f"a run is cut after a step, 0 or more, not {at!r}")
-    for name, count in {"pairs": pairs, "steps": 1 if steps is None else steps}.items():
-        if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-            raise ConfigError(f"{name} must be a positive number, not {count!r:.60}")
     if not callable(metric):
         require_known("metric", metric, METRICS)
     for name, part in {**vars(change), "players": players}.items():

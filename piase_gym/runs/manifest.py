@@ -7,7 +7,6 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import metadata
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
@@ -16,7 +15,7 @@ from piase_gym.core.commands import Command
 from piase_gym.core.digest import digest_json
 from piase_gym.core.documents import own_classes
 from piase_gym.core.world import World
-from piase_gym.errors import ConfigError, PiaseError, RunError
+from piase_gym.errors import ConfigError, PiaseError, RunError, require_count, whole_number
 from piase_gym.registry import WorldSpec, load, make_config, world_spec
 from piase_gym.runs.schema import SCHEMA_VERSION
 
@@ -143,7 +142,8 @@ def require_slot(manifest: Mapping[str, Any], slot: object) -> None:
         ConfigError: If it has none.
     """
     count = manifest["num_envs"]
-    if not isinstance(slot, Integral) or not 0 <= int(slot) < count:
+    number = whole_number(slot)
+    if number is None or not 0 <= number < count:
         last = f" to {count - 1}" if count > 1 else ""
         raise ConfigError(f"there is no slot {slot!r:.60} in this run; allowed: 0{last}")
 
@@ -155,8 +155,8 @@ def require_steps(**steps: object) -> None:
         ConfigError: If one is not.
     """
     for name, step in steps.items():
-        if step is not None and (not isinstance(step, Integral) or int(step) < 0):
-            raise ConfigError(f"{name} is a step of the run, 0 or more, not {step!r:.60}")
+        if step is not None:
+            require_count(f"{name} is a step of the run, 0 or more", step, 0)
 
 
 def spec_of(manifest: Mapping[str, Any]) -> WorldSpec:

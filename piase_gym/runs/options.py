@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, require_count
 from piase_gym.runs.schema import (
     ACTIONS,
     EVENT_TYPES,
@@ -92,20 +92,22 @@ class Options:
     clock: Callable[[], int] = time.monotonic_ns
     epoch: int | None = None
 
-    def check(self) -> None:
-        """Raise `ConfigError` if a field is not allowed."""
+    def checked(self) -> Options:
+        """Return the options, counts as Python's; raise `ConfigError` if one is not allowed."""
         for name in ("experiment_id", "run_id"):
             value = getattr(self, name)
             blank = not isinstance(value, str) or not value.strip()
             if blank and not (name == "run_id" and value is None):
                 raise ConfigError(f"{name} must be a string that is not blank, not {value!r}")
-        for name in ("snapshot_every", "digest_every"):
-            every = getattr(self, name)
-            if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-                raise ConfigError(f"{name} must be a positive number of steps, not {every!r}")
         for name in self.more:
             if name in ENTRIES:
                 raise ConfigError(f"every manifest has {name!r}; give the entry another name")
+        rule = "must be a positive number of steps"
+        return replace(
+            self,
+            snapshot_every=require_count(f"snapshot_every {rule}", self.snapshot_every),
+            digest_every=require_count(f"digest_every {rule}", self.digest_every),
+        )
 
     def name(self, world: str) -> str:
         """Return the name of the run, a new one if none is given."""

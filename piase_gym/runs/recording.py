@@ -88,7 +88,7 @@ def record(
         levels = {name: level_of(own) for name, own in levels.items()}
     kept, name = dict(more or {}), level_of(level)
     options = Options(name, levels, experiment_id, run_id, snapshot_every, kept, digest_every)
-    options.check()
+    options = options.checked()
     if not isinstance(path, str | os.PathLike | None):
         raise ConfigError(f"path names a file, and is not {path!r:.60}")
     if not isinstance(sinks, Iterable):

@@ -53,7 +53,7 @@ def duckdb_views(run: Run) -> Any:
         connection.execute(
             f"CREATE {'VIEW' if plain else 'TABLE'} events AS SELECT * FROM read_json('{pattern}',"
             f" format='newline_delimited', columns={{{fields}}}, ignore_errors=true,"
-            " compression='none', hive_partitioning=false, maximum_object_size=67108864)"
+            " compression='uncompressed', hive_partitioning=false, maximum_object_size=67108864)"
             " WHERE COLUMNS(*) IS NOT NULL AND json_type(event_data) = 'OBJECT'"
         )
     connection.execute(_STEPS_VIEW)

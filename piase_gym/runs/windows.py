@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from piase_gym.errors import ConfigError, require_known
+from piase_gym.errors import ConfigError, require_count, require_known
 from piase_gym.runs.history import SPARE, Attempt, Episode, History, begun
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import Event
@@ -87,9 +87,7 @@ def check_window(window: Window) -> tuple[str, int]:
         )
     ((kind, count),) = window.items()
     require_known("window", kind, WINDOWS)
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ConfigError(f"a window has a positive number of {kind}, not {count!r}")
-    return kind, count
+    return kind, require_count(f"a window has a positive number of {kind}", count)
 
 
 def look(history: History, agent: str, window: tuple[str, int], slot: int | None) -> View:

@@ -28,7 +28,7 @@ from piase_gym.core.world import Act
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import post_asides
-from piase_gym.errors import AgentError, ConfigError, ResetNeededError
+from piase_gym.errors import AgentError, ConfigError, ResetNeededError, require_count
 from piase_gym.names import look_up
 from piase_gym.registry import load
 from piase_gym.scenarios import Scenario
@@ -306,7 +306,7 @@ class Simulation:
         Raises:
             ConfigError: If `num_steps` is not a whole number from 0 on.
         """
-        _require_count("num_steps", num_steps, 0)
+        require_count("num_steps is a whole number from 0 on", num_steps, 0)
         if not self._begun:
             self.initialize()
         try:
@@ -332,7 +332,7 @@ class Simulation:
             ConfigError: If `episodes` is not a whole number from 1 on.
         """
         self.world_env.runner.require_open()
-        _require_count("episodes", episodes, 1)
+        require_count("episodes is a whole number from 1 on", episodes, 1)
         try:
             for number in range(episodes):
                 if number or not self._begun:
@@ -514,12 +514,6 @@ class Simulation:
         if self.events.active:
             entry = {"engine": control, **data}
             self.events.post("log", agent, event_type="SYSTEM_MESSAGE", data=entry)
-
-
-def _require_count(name: str, count: object, least: int) -> None:
-    """Raise `ConfigError` if something is not a whole number, or too small."""
-    if not isinstance(count, Integral) or isinstance(count, bool) or int(count) < least:
-        raise ConfigError(f"{name} is a whole number from {least} on, not {count!r:.60}")
 
 
 __all__ = ["CurriculumHook", "Simulation", "Summary"]

@@ -91,10 +91,10 @@ def both(make: Callable[[], Any], folder: Path, play: Callable[[Any], None], **o
     """Log one run as lines and as columns."""
     inner = make()
     paths = folder / "run.jsonl", folder / "run.arrow"
-    for path in paths:
-        env = AvtLogger(inner, path, run_id="the run", **options)
-    play(env)
-    env.close()
+    # All are kept: with Gymnasium 1.2 a wrapper that is collected closes what it wraps.
+    loggers = [AvtLogger(inner, path, run_id="the run", **options) for path in paths]
+    play(loggers[-1])
+    loggers[-1].close()
     return paths
 
 
@@ -205,8 +205,7 @@ def test_curricula_are_in_columns(kind: str, mode: str, tmp_path: Path) -> None:
     else:
         partners = {"agent_1": "random"} if kind == "partners" else None
         inner = grid(agents=2, num_envs=4, autoreset=mode, partners=partners)
-    for path in paths:
-        AvtLogger(inner, path, run_id="the run")
+    _loggers = [AvtLogger(inner, path, run_id="the run") for path in paths]  # kept, as in `both`
     batch = inner.batch if kind == "vector" else inner
     env = CurriculumWrapper(inner, stages() if kind == "vector" else {"agent_0": stages()}, lag=2)
     dice, kept = np.random.default_rng(0), None
