@@ -18,6 +18,7 @@ NEEDS_TORCH := $(filter all semantic train,$(subst $(comma), ,$(EXTRAS)))
 RLLIB := .venv-rllib
 RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $(RLLIB)/constraints.txt
 
+OLDEST := .venv-oldest
 RLIABLE := .venv-rliable
 ALFWORLD := .venv-alfworld
 
@@ -30,7 +31,7 @@ NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
 
 PEERS := .venv-peers
 
-.PHONY: install demo test test-ray test-rliable test-alfworld test-rllib test-clients lint types bench speed peers docs
+.PHONY: install demo test test-oldest test-ray test-rliable test-alfworld test-rllib test-clients lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -49,6 +50,10 @@ test: $(STAMP)
 test-ray: $(RAY_STAMP) $(RLLIB)/.installed
 	PIASE_RAY=1 $(BIN)/python -m pytest tests/jobs/test_ray.py
 	PIASE_RAY=1 $(RLLIB)/bin/python -m pytest tests/adapters/test_rllib_cluster.py
+
+# The oldest versions that pyproject.toml allows; but for torch, whose old builds bring gigabytes.
+test-oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-rllib: $(RLLIB)/.installed
 	$(RLLIB)/bin/python -m pytest tests/adapters/test_rllib.py tests/adapters/test_learners.py
@@ -118,6 +123,14 @@ $(RLLIB)/.installed: pyproject.toml constraints.txt
 	grep -v '^gymnasium==' constraints.txt > $(RLLIB)/constraints.txt
 	$(RLLIB_PIP) torch
 	$(RLLIB_PIP) -e '.[rllib,dev]'
+	@touch $@
+
+# Later releases of these two warn of how the oldest Typer and Matplotlib use them.
+$(OLDEST)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip install --python $(OLDEST)/bin/python --resolution lowest-direct \
+		-e '.[dev,teachers,video,bench,data,memory,sql,llm,screen,studio$(PHYSICS)]' 'click>=8.3.1,<8.5' 'pyparsing>=3.2,<3.3'
 	@touch $@
 
 # arch, on which rliable stands, needs a pandas before 3.
