@@ -21,6 +21,7 @@ RLLIB_PIP := $(RLLIB)/bin/python -m pip install --disable-pip-version-check -c $
 OLDEST := .venv-oldest
 RLIABLE := .venv-rliable
 ALFWORLD := .venv-alfworld
+ORIGINALS := .venv-originals
 
 # Each of these libraries gets an environment of its own, in .venv-clients/<library>.
 CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl
@@ -31,7 +32,7 @@ NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
 
 PEERS := .venv-peers
 
-.PHONY: install demo test test-oldest test-ray test-rliable test-alfworld test-rllib test-clients lint types bench speed peers docs
+.PHONY: install demo test test-oldest test-ray test-rliable test-alfworld test-originals test-rllib test-clients lint types bench speed peers docs
 
 install: $(STAMP)
 
@@ -65,6 +66,10 @@ test-rliable: $(RLIABLE)/.installed
 # Plays homes in ALFWorld's own engine, which pip compiles, and in ours.
 test-alfworld: $(ALFWORLD)/.installed
 	$(ALFWORLD)/bin/python -m pytest tests/adapters/test_real_alfworld.py
+
+# Plays games and levels in Axelrod and MiniGrid, and in ours; nashpy computes equilibria.
+test-originals: $(ORIGINALS)/.installed
+	$(ORIGINALS)/bin/python -m pytest tests/agents/test_axelrod.py tests/worlds/grid_world/test_minigrid.py
 
 # CLEANRL and EPYMARL name checkouts; without them their tests are skipped. `make test-client-tianshou` tests one library.
 test-clients: $(CLIENTS:%=test-client-%)
@@ -142,6 +147,11 @@ $(RLIABLE)/.installed: pyproject.toml constraints.txt
 $(ALFWORLD)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(ALFWORLD)
 	$(ALFWORLD)/bin/python -m pip install --disable-pip-version-check -e '.[dev]' alfworld
+	@touch $@
+
+$(ORIGINALS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(ORIGINALS)
+	$(ORIGINALS)/bin/python -m pip install --disable-pip-version-check -c constraints.txt -e '.[dev]' axelrod minigrid nashpy
 	@touch $@
 
 .PRECIOUS: .venv-clients/%/.installed

@@ -160,6 +160,15 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
     and has lost, unless its task was to last that long. Milestones: `key_found`, `door_opened`,
     `goal_reached`, `box_pushed`, `switch_used`, `fruit_eaten`, `food_gathered`, `tagged`.
 
+    ## Beside MiniGrid
+
+    Walls, doors, keys, goals, hazards (lava there), and what `see_through_walls=False` hides, are
+    as in MiniGrid: `make test-originals` plays both step by step. Otherwise than there, a move also
+    turns (`frame="agent"` turns on the spot), one command picks up, puts down, opens and closes,
+    and rewards are those of the table; walls are seen through by default, any key opens any door
+    and boxes are pushed; agents start facing east, in `Empty-Random` the goal is anywhere too, a
+    door of `DoorKey` may be in the last row, and `FourRooms` and `MultiRoom` have other sizes.
+
     ## Versions
 
     - v0: first version.

@@ -42,15 +42,16 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     Commons: agents walk on a grid of `width` by `height` cells, (0, 0) at the top left, and eat
     apples by stepping onto them. A step has this order: agents walk one after the other, and the
     first to claim a cell gets it; then all beams fly at once; then time-outs run down; then
-    apples and waste grow.
+    waste comes and apples grow.
 
     In a `harvest`, apples hang in `patches` of 13. Where one was eaten, another grows with a chance
     that depends on how many hang within two cells (`regrowth`): a patch that is eaten bare never
     recovers. In a `cleanup`, apples grow in the `orchard` with a chance of up to `apple_chance` per
     step, which falls as more of the `river` is waste and is 0 from `most_waste` on; waste comes by
-    `waste_chance`. Cleaning turns the first waste ahead, within `clean_range`, to water: work for
-    one, good for all. A zap sends the first agent ahead, within `zap_range`, into time-out for
-    `timeout` steps; it sees nothing, can only stay, and comes back at a random free cell.
+    `waste_chance`. Cleaning turns the first waste ahead, within `clean_range` and up to the next
+    agent, to water: work for one, good for all. A zap sends the first agent ahead, within
+    `zap_range`, into time-out for `timeout` steps; it sees nothing, can only stay, and comes back
+    at a random free cell.
 
     | sign | cell |
     |---|---|
@@ -58,9 +59,15 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     | `a` `,` | apple, and where one can grow (agents see floor there) |
     | `~` `%` | water and waste; both can be walked on |
 
-    The rules follow Perolat et al., "A multi-agent reinforcement learning model of common-pool
-    resource appropriation" (2017), and Hughes et al., "Inequity aversion improves cooperation in
-    intertemporal social dilemmas" (2018), with beams one cell wide.
+    Regrowth by neighbours and time-outs follow Perolat et al., "A multi-agent reinforcement
+    learning model of common-pool resource appropriation" (2017); the river and its waste follow
+    Hughes et al., "Inequity aversion improves cooperation in intertemporal social dilemmas" (2018).
+    Chances, thresholds and ranges are by default those of Vinitsky et al., "An Open Source
+    Implementation of Sequential Social Dilemma Games" (2019), where, however, waste comes in nearly
+    every step, and neighbours are the eight cells around. Otherwise than in these works, grids are
+    drawn anew for each episode; a move turns, and nobody steps aside; agents walk in order, not in
+    a random one; beams are one cell wide, not three; and a zap brings a time-out and `zap_fine`,
+    which is 0 by default, where Hughes et al. have a fine of 50 and no time-out.
 
     ## Actions
 

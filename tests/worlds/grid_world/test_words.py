@@ -257,6 +257,21 @@ def test_memory_tells_what_was_seen_and_when():
     assert env.facts("agent_0").recall == ()
 
 
+def test_memory_of_ones_own_cell_is_what_one_stands_on():
+    """Neither the box that was pushed from there, nor floor where one came without having seen."""
+    env = parallel_env("GridWorld", map=[".....G", "'@O...", "......"], recall="map")
+    env.reset(seed=0)
+    for action in (3, 3, 2, 2, 2, 3, 3):  # east twice, pushing the box, west onto the door, east
+        env.step({"agent_0": action})
+    known = {c.position: c.name for c in env.facts("agent_0").recall if c.name != "floor"}
+    assert known == {(0, 1): "open door"}  # the box is in view
+    env.reset(seed=0)
+    for action in (2, 3):  # onto the door without having seen it, and away
+        env.step({"agent_0": action})
+    known = {c.position: c.name for c in env.facts("agent_0").recall if c.name != "floor"}
+    assert known == {(0, 1): "open door"}
+
+
 def test_memory_is_in_snapshots_and_digests():
     """A snapshot keeps it through JSON; without it the digest is another."""
     env, other = (parallel_env("GridWorld", recall="map", view="both") for _ in range(2))

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from piase_gym.compiled import helper, inline, load, store
-from piase_gym.worlds.grid_world.cells import AGENT, BARE, FLOOR, FRUIT, OUTSIDE, UNSEEN
-from piase_gym.worlds.grids.windows import DX, DY
+from piase_gym.worlds.grid_world.cells import AGENT, OUTSIDE, UNSEEN
+from piase_gym.worlds.grids.windows import DX, DY, cell_at
 
 OLDEST: Final = 255
 PLANES: Final = 2
@@ -67,8 +67,7 @@ def remember(s, w, a, n, obs, p):
             y = np.int64(s.y[a]) + ahead * DY[heading] + aside * DX[heading]
             i = codes + y * w.side + x
             if ahead == 0 and aside == 0:
-                known = load(s.cells, i)
-                code = BARE if known == FRUIT else FLOOR if known >= AGENT or not known else known
+                code = cell_at(s, w, x, y)  # what it stands on, which it need not have seen
             elif code >= AGENT:
                 code = (code & ~3) | ((code + heading) & 3)
             store(s.cells, i, code)

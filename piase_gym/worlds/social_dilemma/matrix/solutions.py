@@ -82,7 +82,7 @@ def symmetric_equilibria(config: SocialDilemmaConfig) -> list[float]:
     """Return the equilibria of one round in which everybody cooperates with the same chance.
 
     Returns:
-        The chances, in ascending order.
+        The chances, in ascending order; 0 and 1 where every chance is one.
 
     Raises:
         ConfigError: If players are not alike, or a coin turns choices.
