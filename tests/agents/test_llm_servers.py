@@ -60,11 +60,15 @@ def test_a_reply_is_not_lost_for_what_stands_beside_it(more: dict[str, Any]) -> 
     assert agent.transcript[0].get("thinking", "") == ("hm" if "hm" in str(more) else "")
 
 
-def test_a_model_that_reasons_is_asked_as_it_wants_to_be() -> None:
+@pytest.mark.parametrize("proxy", [False, True])
+def test_a_model_that_reasons_is_asked_as_it_wants_to_be(proxy: bool) -> None:
     def picky(request: Any) -> Say:
         for name, code in (("max_tokens", "parameter"), ("temperature", "value")):
             if name in request:
                 error = {"message": f"no {name}", "param": name, "code": f"unsupported_{code}"}
+                if proxy:  # these pass on the message alone
+                    said = f"Unsupported: models that reason don't support {name}=0.0."
+                    error = {"message": said, "param": None, "code": "400"}
                 return Say(status=400, raw=json.dumps({"error": error}).encode())
         return Say("stay")
 
