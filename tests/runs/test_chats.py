@@ -165,7 +165,12 @@ def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
     place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
     (line,) = place.read_text("utf-8").splitlines()
     pair = json.loads(line)
-    assert pair["prompt"] == [first[0], first[3]]
+    assert pair["prompt"] == first  # with the steps before the cut, as the model was asked
+    (log,) = (tmp_path / "forks").rglob("before.jsonl")
+    (chat,) = transcripts(runs.read(log))
+    assert chat["messages"][:-1] == first
+    assert chat["mask"] == [0, 0, 0, 0, 1]
+    assert [*zip(chat["outcomes"], chat["rewards"], strict=True)] == [("", 0.0), ("ok", 10.0)]
     assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move east"}]
     assert pair["rejected"] == [{"role": "assistant", "content": "move west"}]
 
