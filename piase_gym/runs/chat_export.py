@@ -208,9 +208,9 @@ def preferences(
 
     Each line is ``{"prompt": [...], "chosen": [...], "rejected": [...], ...}``: the messages up to
     where two branches part, the answer there in the branch with the higher return, and the answer
-    in the other. A language model's messages have what it was shown of the steps before the cut;
-    others begin there. Branches that part anywhere but in an answer of the agent, or that have the
-    same return, make no pair.
+    in the other. A language model's messages have what it was shown of the steps before the cut, if
+    that is so in both branches; others begin there. Branches that part anywhere but in an answer of
+    the agent, or that have the same return, make no pair.
 
     Args:
         folder: The folder that `fork` was given as `logs`, or a folder of such folders.
@@ -242,9 +242,13 @@ def _pairs(folder: Path) -> Iterator[Chat]:
     )
     for agent in (name for name in one if name in two):
         worse, better = sorted((one[agent], two[agent]), key=lambda chat: chat["return"])
-        both = zip(worse["messages"], better["messages"], strict=False)
-        prompt = [left for left, _ in takewhile(lambda pair: pair[0] == pair[1], both)]
-        rest = [chat["messages"][len(prompt) :] for chat in (better, worse)]
+        said = [chat["messages"] for chat in (better, worse)]
+        earlier = [2 * chat["outcomes"].count("") for chat in (better, worse)]
+        if earlier[0] != earlier[1]:  # a newcomer was not shown what was before the cut
+            said = [[*part[:1], *part[1 + n :]] for part, n in zip(said, earlier, strict=True)]
+        both = takewhile(lambda pair: pair[0] == pair[1], zip(*said, strict=False))
+        prompt = [left for left, _ in both]
+        rest = [part[len(prompt) :] for part in said]
         answers = all(part and part[0]["role"] == "assistant" for part in rest)
         if answers and better["return"] > worse["return"]:
             yield {

@@ -255,6 +255,15 @@ def test_only_what_may_pass_is_tried_again(
     assert told in found.message
 
 
+def test_an_address_without_a_path_is_pointed_out() -> None:
+    with ModelServer([Say("Not Found", status=404)]) as server:
+        agent = LLMAgent("m", server.base_url.removesuffix("/v1"))
+        agent.perceive(percept_of("GridWorld"))
+        found = agent.act()
+    assert isinstance(found, InvalidAction)
+    assert found.message.endswith("answered 404: Not Found; most addresses end in /v1")
+
+
 # -- keys ---------------------------------------------------------------------------------
 
 

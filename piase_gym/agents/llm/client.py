@@ -302,6 +302,7 @@ class Client:
             said = f"{self.where} answered {code}: it sends us on to {there}; give the address"
             return Failure(Outcome.REFUSED, said, final=True), None
         if code == 404:
+            said += "" if urlsplit(self.where).path else "; most addresses end in /v1"
             return Failure(Outcome.REFUSED, said, final=True), None
         if code == 429 and "insufficient_quota" in str(getattr(error, "code", "")):
             return Failure(Outcome.REFUSED, said, final=True), None
