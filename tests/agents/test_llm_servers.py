@@ -255,6 +255,25 @@ def test_only_what_may_pass_is_tried_again(
     assert told in found.message
 
 
+def test_a_summary_is_asked_for_without_what_goes_with_tools() -> None:
+    def strict(request: Any) -> Say:
+        if "tool_choice" in request and "tools" not in request:
+            return Say("'tool_choice' is only allowed when 'tools' are specified.", status=400)
+        return Say("so far") if "tools" not in request else Say("", tool_calls=(("stay", {}),))
+
+    with ModelServer(strict) as server:
+        extra = {"tool_choice": "required", "top_p": 0.9}
+        agent = LLMAgent(
+            "m", server.base_url, answer="tools", history="summary:1", extra=extra, attempts=1
+        )
+        for _ in range(3):
+            agent.perceive(percept_of("GridWorld"))
+            assert agent.act() == STAY
+        kinds = [(entry["kind"], entry["outcome"]) for entry in agent.transcript]
+    assert kinds == [*[("decision", "ok")] * 2, ("summary", "ok"), ("decision", "ok")]
+    assert [request["top_p"] for request in server.requests] == [0.9] * 4
+
+
 def test_an_address_without_a_path_is_pointed_out() -> None:
     with ModelServer([Say("Not Found", status=404)]) as server:
         agent = LLMAgent("m", server.base_url.removesuffix("/v1"))
