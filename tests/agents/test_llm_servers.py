@@ -67,7 +67,7 @@ def test_a_model_that_reasons_is_asked_as_it_wants_to_be(proxy: bool) -> None:
             if name in request:
                 error = {"message": f"no {name}", "param": name, "code": f"unsupported_{code}"}
                 if proxy:  # these pass on the message alone
-                    said = f"Unsupported: models that reason don't support {name}=0.0."
+                    said = "This model doesn't support max_tokens or temperature=0.0."
                     error = {"message": said, "param": None, "code": "400"}
                 return Say(status=400, raw=json.dumps({"error": error}).encode())
         return Say("stay")

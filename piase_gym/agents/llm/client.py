@@ -283,7 +283,8 @@ class Client:
         """Return whether an error is about a field that was not known not to be taken."""
         said, param = str(_error_message(error)), error.param
         if error.status_code == 400 and not param and _NOT_TAKEN.search(said):
-            param = next((name for name in INSTEAD if re.search(rf"\b{name}\b", said)), None)
+            named = [name for name in INSTEAD if re.search(rf"\b{name}\b", said)]
+            param = next((name for name in named if (request["model"], name) not in known), None)
         elif not str(error.code).startswith("unsupported_"):
             return False
         field, unsupported = (request["model"], param), param in INSTEAD
