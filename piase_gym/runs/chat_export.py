@@ -10,8 +10,8 @@ command.
 
 An episode still in progress at the end of the log has the result null. ``mask`` has an entry for
 each message: 1 for what the player wrote, which is what to learn. ``outcomes`` and ``rewards`` have
-one for each assistant message. `preferences` makes pairs of answers, one better than the other,
-from the branches of a fork.
+one for each assistant message, "" and 0 for those before a fork. `preferences` makes pairs of
+answers, one better than the other, from the branches of a fork.
 """
 
 from __future__ import annotations
