@@ -36,7 +36,7 @@ from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.jobs.folders import Files, OutFolder
 from piase_gym.registry import world_spec
 from piase_gym.runs.columns import ENDING, ColumnRecorder
-from piase_gym.runs.minari_episodes import Datasets, action_number
+from piase_gym.runs.minari_episodes import Datasets, action_index, action_number
 from piase_gym.runs.options import Options
 from piase_gym.runs.sinks import FileSink
 from piase_gym.runs.writer import Sinks, writer_thread
@@ -278,7 +278,7 @@ class _Rows:
         if self.episodes:
             rows["action"] = [action_number(world, seat, acts[seat]) for seat in playing]
         else:
-            rows["action"] = [a if isinstance(a := acts[seat], int) else None for seat in playing]
+            rows["action"] = [action_index(world, seat, acts[seat]) for seat in playing]
             rows["command"] = [_line(world, seat, acts[seat]) for seat in playing]
         result = runner.step(acts)
         if self.episodes:
@@ -296,7 +296,8 @@ def _line(world: World[Any, Any], seat: int, act: Any) -> str | None:
     """Return what an agent does in words; for an invalid action, its message."""
     if act is None:
         return None
-    return act.message if isinstance(act, InvalidAction) else world.line_of(seat, act)
+    found = world.command(seat, act) if isinstance(act, int) else act
+    return found.message if isinstance(found, InvalidAction) else world.write(found)
 
 
 class Players:

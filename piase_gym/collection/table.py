@@ -19,7 +19,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "agent": "who acts",
     "observation": "the vector that it saw, a list of one length",
     "text": "the text that it saw; only of what is kept as text",
-    "action": "the index of what it did, where commands have one",
+    "action": "the index of what it did; null for what has none, or is not legal",
     "command": "what it did, in words; not of worlds that were stepped in batches",
     "reward": "what it got for it",
     "terminated": "whether the rules ended its episode with this step",

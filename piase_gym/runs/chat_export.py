@@ -2,14 +2,16 @@
 
 Each line is an episode of one agent: ``{"messages": [{"role", "content"}, ...], ...}``. The system
 message is that of `World.instructions`; user messages are the texts of the steps, in the world's
-native wording if it has one; assistant messages are the commands. Texts are made by executing the
-run again, so a log of any level with step lines will do. If a language model played, its own
-prompts and replies are used, including unreadable replies and what it was told about them.
+native wording if it has one; assistant messages are the commands. With a `Prompt`, the former two
+are what an `LLMAgent` would have been told. Texts are made by executing the run again, so a log of
+any level with step lines will do. If a language model played, its own prompts and replies are used,
+including unreadable replies and what it was told about them; for a call of a tool stands the
+command.
 
 An episode still in progress at the end of the log has the result null. ``mask`` has an entry for
 each message: 1 for what the player wrote, which is what to learn. ``outcomes`` and ``rewards`` have
-one for each assistant message. `preferences` makes pairs of answers, one better than the other,
-from the branches of a fork.
+one for each assistant message, "" and 0 for those before a fork. `preferences` makes pairs of
+answers, one better than the other, from the branches of a fork.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from piase_gym.agents.base import Percept
+from piase_gym.agents.llm.prompt import Prompt
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.core.commands import Command
-from piase_gym.errors import RunError
+from piase_gym.errors import ConfigError, RunError
 from piase_gym.runs.branches import BRANCHES
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
@@ -33,15 +37,19 @@ from piase_gym.runs.sinks import output_file, refuse_log
 Chat = dict[str, Any]
 
 
-def transcripts(run: Run) -> Iterator[Chat]:
+def transcripts(run: Run, prompt: Prompt | None = None) -> Iterator[Chat]:
     """Yield a chat for each agent's part in each episode of a run.
 
     Episodes still in progress at the end of the log come last; their result is ``None``.
 
+    Args:
+        run: The run.
+        prompt: How the players are prompted; ``None`` stands for the world's own texts.
+
     Raises:
         RunError: If the run cannot be executed again.
     """
-    gathered = _Chats(run)
+    gathered = _Chats(run, prompt)
     for event in gathered.replayer.executed():
         gathered.hear(event)
         yield from gathered.finished
@@ -49,11 +57,18 @@ def transcripts(run: Run) -> Iterator[Chat]:
     yield from gathered.open_chats()
 
 
+def check_prompt(prompt: Prompt | None, kind: str) -> None:
+    """Raise `ConfigError` if a prompt is given that does not go with what is written."""
+    fits = kind == "chat" and isinstance(prompt, Prompt) and prompt.answer == "line"
+    if prompt is not None and not fits:
+        raise ConfigError("prompt is a Prompt that asks for a line, and goes with format='chat'")
+
+
 class _Chats:
     """Executes a run again and gathers what each agent read and answered."""
 
-    def __init__(self, run: Run) -> None:
-        self.replayer = Replayer(run)
+    def __init__(self, run: Run, prompt: Prompt | None) -> None:
+        self.replayer, self.prompt = Replayer(run), prompt
         self.replayer.on_reset, self.replayer.on_step = self._reset, self._step
         self.finished: list[Chat] = []
         self._open: dict[tuple[int, str], Chat] = {}
@@ -94,7 +109,10 @@ class _Chats:
 
     def _begin(self, slot: int, name: str, number: int, episode: int) -> None:
         world = self.replayer.world(slot)
-        start = [("system", world.instructions(number)), ("user", self._text(world, number))]
+        rules = world.instructions(number)
+        if self.prompt is not None:
+            rules = self.prompt.system(Percept(world, number, 0))
+        start = [("system", rules), ("user", self._text(world, number))]
         self._open[slot, name] = {
             "messages": [{"role": role, "content": content} for role, content in start],
             "mask": [0, 0],
@@ -108,6 +126,8 @@ class _Chats:
         }
 
     def _text(self, world: Any, number: int) -> str:
+        if self.prompt is not None:
+            return self.prompt.turn(Percept(world, number, 0), None)[0]
         if world.capabilities.native_text:
             return str(world.native_text(number))
         return str(world.observation_text(number))
@@ -139,14 +159,15 @@ def _answer(chat: Chat, replies: list[Event], line: str) -> None:
     if replies and replies[-1].get("command", line) != line:  # others decided for it
         replies = [{**replies[0], "text": line, "wrote": False}]
     for place, reply in enumerate(replies):
-        prompts = [message for message in reply["messages"] if message["role"] == "user"]
+        first, prompt = reply["messages"][0], reply["messages"][-1]["content"]
         if place == 0:  # the model's own prompts replace the usual texts
-            chat["messages"][-1]["content"] = prompts[-1]["content"]
-            for message in reply["messages"]:
-                if message["role"] == "system":
-                    chat["messages"][0]["content"] = message["content"]
+            chat["messages"][-1]["content"] = prompt
+            if first["role"] == "system":
+                chat["messages"][0]["content"] = first["content"]
+            if not chat["rewards"]:  # where a fork begins, it is shown earlier steps
+                _begin_with(chat, reply["messages"][1:-1])
         else:
-            _add_message(chat, "user", prompts[-1]["content"])
+            _add_message(chat, "user", prompt)
         text = reply.get("text") or reply.get("command") or ""
         _add_message(chat, "assistant", text, wrote=reply.get("wrote", bool(text)))
         chat["outcomes"].append(reply["outcome"])
@@ -155,6 +176,13 @@ def _answer(chat: Chat, replies: list[Event], line: str) -> None:
         _add_message(chat, "assistant", line, wrote=bool(line))
         chat["outcomes"].append("")
         chat["rewards"].append(0.0)
+
+
+def _begin_with(chat: Chat, earlier: list[Event]) -> None:
+    """Put what was said before the log began between the first two messages."""
+    answers = sum(message["role"] == "assistant" for message in earlier)
+    chat["messages"][1:1], chat["mask"][1:1] = earlier, [0] * len(earlier)
+    chat["outcomes"], chat["rewards"] = [""] * answers, [0.0] * answers
 
 
 def _add_message(chat: Chat, role: str, content: str, wrote: bool = False) -> None:
@@ -180,8 +208,9 @@ def preferences(
 
     Each line is ``{"prompt": [...], "chosen": [...], "rejected": [...], ...}``: the messages up to
     where two branches part, the answer there in the branch with the higher return, and the answer
-    in the other. Branches that part anywhere but in an answer of the agent, or that have the same
-    return, make no pair.
+    in the other. A language model's messages have what it was shown of the steps before the cut, if
+    that is so in both branches; others begin there. Branches that part anywhere but in an answer of
+    the agent, or that have the same return, make no pair.
 
     Args:
         folder: The folder that `fork` was given as `logs`, or a folder of such folders.
@@ -213,9 +242,13 @@ def _pairs(folder: Path) -> Iterator[Chat]:
     )
     for agent in (name for name in one if name in two):
         worse, better = sorted((one[agent], two[agent]), key=lambda chat: chat["return"])
-        both = zip(worse["messages"], better["messages"], strict=False)
-        prompt = [left for left, _ in takewhile(lambda pair: pair[0] == pair[1], both)]
-        rest = [chat["messages"][len(prompt) :] for chat in (better, worse)]
+        said = [chat["messages"] for chat in (better, worse)]
+        earlier = [2 * chat["outcomes"].count("") for chat in (better, worse)]
+        if earlier[0] != earlier[1]:  # a newcomer was not shown what was before the cut
+            said = [[*part[:1], *part[1 + n :]] for part, n in zip(said, earlier, strict=True)]
+        both = takewhile(lambda pair: pair[0] == pair[1], zip(*said, strict=False))
+        prompt = [left for left, _ in both]
+        rest = [part[len(prompt) :] for part in said]
         answers = all(part and part[0]["role"] == "assistant" for part in rest)
         if answers and better["return"] > worse["return"]:
             yield {

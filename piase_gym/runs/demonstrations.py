@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.agents.base import act_all
+from piase_gym.agents.llm.prompt import Prompt
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.files import replacing
 from piase_gym.core.rng import check_seed, episode_seed
@@ -18,6 +19,7 @@ from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.partners import post_asides
 from piase_gym.errors import ConfigError, LogWriteError, require_count
 from piase_gym.jobs import Backend, choose_backend, run_jobs
+from piase_gym.runs.chat_export import check_prompt, transcripts
 from piase_gym.runs.exports import export, format_of
 from piase_gym.runs.reader import read
 from piase_gym.runs.recording import record
@@ -39,6 +41,7 @@ def demonstrate(
     workers: int = 1,
     ray: str | None = None,
     modules: Sequence[str] = (),
+    prompt: Prompt | None = None,
     **config: Any,
 ) -> Path | list[str]:
     """Let an expert play, and write what it saw and did.
@@ -59,6 +62,7 @@ def demonstrate(
         workers: How many processes. Each begins with its imports, so a short run gains nothing.
         ray: The address of a Ray cluster, which is used instead of processes.
         modules: Modules that workers import first.
+        prompt: For chats: how the players are prompted; default the world's own texts.
         config: Arguments of `piase_gym.parallel_env`; the view is ``"vector"``.
 
     Returns:
@@ -77,10 +81,11 @@ def demonstrate(
     env.close()
     make_agent(policy)
     seed, format = check_seed(seed), format_of(Path(out), format)
+    check_prompt(prompt, format)
     one_log = format not in ("chat", "minari")
     if one_log and (workers != 1 or ray is not None):
         raise ConfigError(f"format={format!r} is written of one log, by workers=1")
-    whole = _Part(world, config, policy, format, seed, range(episodes))
+    whole = _Part(world, config, policy, format, seed, range(episodes), prompt)
     with contextlib.closing(choose_backend(workers, ray, modules=modules)) as backend:
         size = min(MOST, -(-episodes // (4 * backend.slots())))
         starts = range(0, episodes, size)
@@ -120,6 +125,7 @@ class _Part:
     format: str
     seed: int
     numbers: range
+    prompt: Prompt | None = None
 
     def __str__(self) -> str:
         """Name the episodes."""
@@ -145,11 +151,9 @@ def play_part(part: _Part) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         run = read(_play(part, folder))
         if part.format == "chat":
-            from piase_gym.runs.chat_export import transcripts
-
             return [
                 {**chat, "episode": chat["episode"] + part.numbers.start}
-                for chat in transcripts(run)
+                for chat in transcripts(run, part.prompt)
             ]
         from piase_gym.runs.minari_export import gather
 

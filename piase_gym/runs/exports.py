@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from piase_gym.agents.llm.prompt import Prompt
 from piase_gym.errors import ConfigError, RunError, require_known, suggest
 from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
+from piase_gym.runs.chat_export import check_prompt, transcripts
 from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import has_columns
 from piase_gym.runs.reader import Run, damaged, read
@@ -43,6 +45,7 @@ def export(
     timestamps: str = "iso",
     expand: bool = False,
     overwrite: bool = False,
+    prompt: Prompt | None = None,
 ) -> Path | list[str]:
     """Write a run in another format.
 
@@ -56,6 +59,7 @@ def export(
         timestamps: ``"epoch"`` writes seconds as floats, which two PiaAVT analyses subtract.
         expand: Whether each step line is followed by the per-agent lines that it stands for.
         overwrite: Whether an existing file may be overwritten.
+        prompt: For chats: how the players are prompted; default the world's own texts.
 
     Returns:
         The file; for Minari, the ids of the datasets, one per agent.
@@ -68,6 +72,7 @@ def export(
     run = path if isinstance(path, Run) else read(path)
     place = Path(out)
     kind = format_of(place, format)
+    check_prompt(prompt, kind)
     require_known("dialect", dialect, DIALECTS)
     require_known("timestamps", timestamps, TIMESTAMPS)
     if kind in ("minari", "chat") and (dialect, timestamps, expand) != ("native", "iso", False):
@@ -78,9 +83,7 @@ def export(
         return to_minari(run, os.fspath(out), overwrite)
     with output_file(place, run.path, overwrite) as new:
         if kind == "chat":
-            from piase_gym.runs.chat_export import transcripts
-
-            to_jsonl(transcripts(run), new)
+            to_jsonl(transcripts(run, prompt), new)
         else:
             rows = _rows(run, dialect, timestamps, expand)
             WRITERS[kind](rows if kind == "jsonl" else _cells(run, rows), new)

@@ -11,6 +11,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
+from piase_gym.core.commands import Command
 from piase_gym.core.world import World
 from piase_gym.errors import ConfigError, UnsupportedError, need
 
@@ -207,10 +208,19 @@ class Datasets:
 _ROW = "env seed agent observation action reward terminated truncated after".split()
 
 
-def action_number(world: World[Any, Any], seat: int, act: Any) -> int:
-    """Return the index of an act; a command that is not legal or has none counts as the no-op."""
+def action_index(world: World[Any, Any], seat: int, act: Any) -> int | None:
+    """Return the index of an act; ``None`` for a command that is not legal or has none."""
     if isinstance(act, int | np.integer):
         return int(act)
+    if not isinstance(act, Command) or not world.capabilities.discrete:
+        return None
     legal = [int(k) for k in world.masks()[seat].nonzero()[0]]
-    found = {world.command(seat, k): k for k in legal}
-    return found[act] if act in found else found[world.noop]
+    return {world.command(seat, k): k for k in legal}.get(act)
+
+
+def action_number(world: World[Any, Any], seat: int, act: Any) -> int:
+    """Return the index of an act; a command that is not legal or has none counts as the no-op."""
+    index = action_index(world, seat, act)
+    rest = action_index(world, seat, world.noop) if index is None else index
+    assert rest is not None  # the no-op is always legal
+    return rest

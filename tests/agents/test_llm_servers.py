@@ -60,11 +60,15 @@ def test_a_reply_is_not_lost_for_what_stands_beside_it(more: dict[str, Any]) -> 
     assert agent.transcript[0].get("thinking", "") == ("hm" if "hm" in str(more) else "")
 
 
-def test_a_model_that_reasons_is_asked_as_it_wants_to_be() -> None:
+@pytest.mark.parametrize("proxy", [False, True])
+def test_a_model_that_reasons_is_asked_as_it_wants_to_be(proxy: bool) -> None:
     def picky(request: Any) -> Say:
         for name, code in (("max_tokens", "parameter"), ("temperature", "value")):
             if name in request:
                 error = {"message": f"no {name}", "param": name, "code": f"unsupported_{code}"}
+                if proxy:  # these pass on the message alone
+                    said = "This model doesn't support max_tokens or temperature=0.0."
+                    error = {"message": said, "param": None, "code": "400"}
                 return Say(status=400, raw=json.dumps({"error": error}).encode())
         return Say("stay")
 
@@ -249,6 +253,34 @@ def test_only_what_may_pass_is_tried_again(
     assert found.outcome == (Outcome.TIMEOUT if tried == OFTEN else Outcome.REFUSED)
     told = f"refused the key ({code})" if code in (401, 403) else f"answered {code}: "
     assert told in found.message
+
+
+def test_a_summary_is_asked_for_without_what_goes_with_tools() -> None:
+    def strict(request: Any) -> Say:
+        if "tool_choice" in request and "tools" not in request:
+            return Say("'tool_choice' is only allowed when 'tools' are specified.", status=400)
+        return Say("so far") if "tools" not in request else Say("", tool_calls=(("stay", {}),))
+
+    with ModelServer(strict) as server:
+        extra = {"tool_choice": "required", "top_p": 0.9}
+        agent = LLMAgent(
+            "m", server.base_url, answer="tools", history="summary:1", extra=extra, attempts=1
+        )
+        for _ in range(3):
+            agent.perceive(percept_of("GridWorld"))
+            assert agent.act() == STAY
+        kinds = [(entry["kind"], entry["outcome"]) for entry in agent.transcript]
+    assert kinds == [*[("decision", "ok")] * 2, ("summary", "ok"), ("decision", "ok")]
+    assert [request["top_p"] for request in server.requests] == [0.9] * 4
+
+
+def test_an_address_without_a_path_is_pointed_out() -> None:
+    with ModelServer([Say("Not Found", status=404)]) as server:
+        agent = LLMAgent("m", server.base_url.removesuffix("/v1"))
+        agent.perceive(percept_of("GridWorld"))
+        found = agent.act()
+    assert isinstance(found, InvalidAction)
+    assert found.message.endswith("answered 404: Not Found; most addresses end in /v1")
 
 
 # -- keys ---------------------------------------------------------------------------------

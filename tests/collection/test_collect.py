@@ -89,15 +89,18 @@ def test_batches_and_single_environments_write_the_same(tmp_path: Path) -> None:
     assert sorted(batch, key=by_place) == sorted(single, key=by_place)
 
 
-def test_texts_are_those_that_the_actions_answer(tmp_path: Path) -> None:
-    collect(QUEST, tmp_path, steps=40, num_envs=2, keep="text", policy="oracle")
+@pytest.mark.parametrize("task", [QUEST, "piase/SqlQuery-Easy-v3"])
+def test_texts_are_those_that_the_actions_answer(task: str, tmp_path: Path) -> None:
+    collect(task, tmp_path, steps=40, num_envs=2, keep="text", policy="oracle")
     rows = rows_of(tmp_path)
     assert set(rows[0]) == set(COLUMNS)
-    env = piase_gym.parallel_env(QUEST, view="text", actions="text")
+    env = piase_gym.parallel_env(task, view="text", actions="text")
     for (_, seed), episode in episodes_of(rows).items():
         shown, _ = env.reset(seed=seed)
         for row in episode:
             assert shown[row["agent"]] == row["text"]
+            command = env.world.command(0, row["action"])  # the oracle answers in commands
+            assert env.world.write(command) == row["command"]
             shown, rewards, *_ = env.step({row["agent"]: row["command"]})
             assert rewards[row["agent"]] == row["reward"]
 

@@ -165,9 +165,31 @@ def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
     place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
     (line,) = place.read_text("utf-8").splitlines()
     pair = json.loads(line)
-    assert pair["prompt"] == [first[0], first[3]]
+    assert pair["prompt"] == first  # with the steps before the cut, as the model was asked
+    (log,) = (tmp_path / "forks").rglob("before.jsonl")
+    (chat,) = transcripts(runs.read(log))
+    assert chat["messages"][:-1] == first
+    assert chat["mask"] == [0, 0, 0, 0, 1]
+    assert [*zip(chat["outcomes"], chat["rewards"], strict=True)] == [("", 0.0), ("ok", 10.0)]
     assert pair["chosen"] == [{"role": "assistant", "content": "I hope.\nAction: move east"}]
     assert pair["rejected"] == [{"role": "assistant", "content": "move west"}]
+
+
+def test_a_newcomer_makes_a_pair_without_the_steps_before(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    run = played(tmp_path / "run.jsonl", "oracle")
+    with ModelServer(["Action: move west", "Action: move east"]) as server:
+        agent = LLMAgent("m", server.base_url, history="full")
+        fork = {"players": {"agent_0": agent}, "policies": {"agent_0": agent.twin(repeat=1)}}
+        runs.fork(run, 1, logs=tmp_path / "forks", steps=1, **fork)
+        asked = [request["messages"] for request in server.requests]
+    assert [len(messages) for messages in asked] == [4, 2]
+    place = runs.preferences(tmp_path / "forks", tmp_path / "pairs.jsonl")
+    (line,) = place.read_text("utf-8").splitlines()
+    pair = json.loads(line)
+    assert pair["prompt"] == asked[1] == [asked[0][0], asked[0][-1]]
+    assert pair["chosen"] == [{"role": "assistant", "content": "Action: move east"}]
+    assert pair["rejected"] == [{"role": "assistant", "content": "Action: move west"}]
 
 
 def test_pairs_come_in_the_order_of_the_agents(
@@ -178,7 +200,8 @@ def test_pairs_come_in_the_order_of_the_agents(
     def chats(log: Path) -> list[dict[str, Any]]:
         said = [{"role": "assistant", "content": log.name}]
         value = float(log.name == "after.jsonl")
-        return [{"agent": n, "messages": said, "return": value, "seed": 0} for n in agents]
+        more = {"messages": said, "return": value, "seed": 0, "outcomes": ["ok"]}
+        return [{"agent": n, **more} for n in agents]
 
     monkeypatch.setattr(chat_export, "read", lambda log: log)
     monkeypatch.setattr(chat_export, "transcripts", chats)

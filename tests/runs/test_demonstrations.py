@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym import runs
+from piase_gym import Simulation, runs
+from piase_gym.agents import LLMAgent
+from piase_gym.agents.llm import Prompt
 from piase_gym.errors import (
     ClosedError,
     ConfigError,
@@ -23,6 +25,8 @@ from piase_gym.errors import (
 )
 from piase_gym.jobs import InProcess
 from piase_gym.runs import demonstrations, minari_export
+from piase_gym.testing.model_server import ModelServer
+from piase_gym.wrappers import AvtLogger
 
 
 def chats(path: Path) -> list[dict[str, Any]]:
@@ -255,3 +259,32 @@ def test_what_is_wrong_is_told_before_anybody_plays(
     with pytest.raises(ConfigError, match="played with view='vector', not 'text'"):
         runs.demonstrate("GridWorld", tmp_path / "a.jsonl", view="text")
     assert not [*tmp_path.iterdir()]
+
+
+def test_chats_are_what_a_model_is_told(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    prompt = Prompt("Walk, $agent. $instructions $answering", commands=False)
+    for world in ("GridWorld", "Household"):
+        out = tmp_path / f"{world}.jsonl"
+        runs.demonstrate(world, out, episodes=1, prompt=prompt)
+        (chat,) = chats(out)
+        lines = [message["content"] for message in chat["messages"][2::2]]
+        with ModelServer(lines) as server:
+            settings = {"prompt": prompt.template, "commands": False, "history": "full"}
+            agent = LLMAgent("m", server.base_url, **settings)
+            log = tmp_path / f"{world}-log.jsonl"
+            wrap = (lambda env, log=log: AvtLogger(env, log),)
+            Simulation(world, agent, seed=0, wrap=wrap).run()
+            asked = server.requests[-1]["messages"]
+        assert chat["messages"] == [*asked, {"role": "assistant", "content": lines[-1]}]
+        assert chat["messages"][0]["content"].startswith("Walk, agent_0. You are")
+        runs.export(log, out, format="chat", overwrite=True, prompt=Prompt("Nobody."))
+        assert chats(out)[0]["messages"] == chat["messages"]  # a model's own prompts stay
+
+
+def test_prompts_are_for_chats_of_lines(tmp_path: Path) -> None:
+    for prompt, name in ((Prompt(answer="json"), "a.jsonl"), ("Walk.", "a.jsonl")):
+        with pytest.raises(ConfigError, match="prompt is a Prompt"):
+            runs.demonstrate("GridWorld", tmp_path / name, episodes=1, prompt=prompt)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="goes with format='chat'"):
+        runs.demonstrate("GridWorld", tmp_path / "a.csv", format="csv", prompt=Prompt())

@@ -365,9 +365,8 @@ class LLMAgent(ModelCaller, Agent):
         content, kept = self.prompt.turn(percept, self.memories)
         system = {"role": "system", "content": self._system}
         content, self._cut = f"{self._cut}{content}", ""
-        new: Messages = [{"role": "user", "content": content}]
-        asked = [system, *self._history.messages(), *new]
-        new = [system, *new] if self._calls == 0 else new
+        asked = [system, *self._history.messages(), {"role": "user", "content": content}]
+        new: Messages = asked if self._calls == 0 else asked[-1:]
         answered, found = "", InvalidAction(Outcome.UNPARSABLE, "")
         for _ in range(self.attempts):
             reply = self._ask(asked, new)

@@ -27,6 +27,8 @@ from piase_gym.core.commands import Outcome
 from piase_gym.core.digest import digest_json
 from piase_gym.errors import ConfigError, need
 
+OF_TOOLS = ("tool_choice", "parallel_tool_calls")
+"""Further fields that servers take with tools only, so not where a model sums up."""
 PREFIX = "llm"
 """The prefix of the names of language models: ``llm:MODEL@URL``."""
 SHORT = 16
@@ -156,7 +158,9 @@ class ModelCaller:
             if getattr(self, name) is not None:
                 request[name] = getattr(self, name)
         request |= {name: value for name, value in more.items() if value}
-        return {**request, "extra_body": self.extra} if self.extra else request
+        left_out = () if "tools" in {**request, **self.extra} else OF_TOOLS
+        extra = {name: value for name, value in self.extra.items() if name not in left_out}
+        return {**request, "extra_body": extra} if extra else request
 
     def _reply_to(self, request: dict[str, Any], *salt: Any) -> tuple[str, Reply | Failure]:
         """Return the digest of a request, and the known or the new reply to it.

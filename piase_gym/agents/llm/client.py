@@ -41,6 +41,8 @@ MOST_TOKENS = 10**9
 """A server that reports more tokens for a call is not believed."""
 INSTEAD = {"max_tokens": "max_completion_tokens", "temperature": None}
 """What is sent to models that do not take a field, as OpenAI's that reason, in its place."""
+_NOT_TAKEN = re.compile(r"n[o']t support|unsupported|deprecated", re.IGNORECASE)
+"""What proxies, which leave out the code, say of such a field."""
 PART = 8
 """This many consecutive characters of a key are hidden in what a server says about an error."""
 
@@ -279,8 +281,13 @@ class Client:
         self, error: Any, request: Mapping[str, Any], known: set[tuple[str, str]]
     ) -> bool:
         """Return whether an error is about a field that was not known not to be taken."""
-        field = request["model"], error.param
-        unsupported = str(error.code).startswith("unsupported_") and error.param in INSTEAD
+        said, param = str(_error_message(error)), error.param
+        if error.status_code == 400 and not param and _NOT_TAKEN.search(said):
+            named = [name for name in INSTEAD if re.search(rf"\b{name}\b", said)]
+            param = next((name for name in named if (request["model"], name) not in known), None)
+        elif not str(error.code).startswith("unsupported_"):
+            return False
+        field, unsupported = (request["model"], param), param in INSTEAD
         self._not_taken |= {field} if unsupported else set()
         return unsupported and field not in known
 
@@ -296,6 +303,7 @@ class Client:
             said = f"{self.where} answered {code}: it sends us on to {there}; give the address"
             return Failure(Outcome.REFUSED, said, final=True), None
         if code == 404:
+            said += "" if urlsplit(self.where).path else "; most addresses end in /v1"
             return Failure(Outcome.REFUSED, said, final=True), None
         if code == 429 and "insufficient_quota" in str(getattr(error, "code", "")):
             return Failure(Outcome.REFUSED, said, final=True), None
