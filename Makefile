@@ -24,11 +24,13 @@ ALFWORLD := .venv-alfworld
 ORIGINALS := .venv-originals
 
 # Each of these libraries gets an environment of its own, in .venv-clients/<library>.
-CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl
+CLIENTS := agilerl benchmarl cleanrl epymarl minari tianshou torchrl trl
 NEEDS_cleanrl := tensorboard tyro
 # EPyMARL's checkout imports smaclite, which is on PYTHONPATH; sacred wants pkg_resources.
 NEEDS_epymarl := pygame-ce pyyaml Rtree sacred scikit-learn "setuptools<81" tensorboard-logger
 NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
+NEEDS_trl := datasets jmespath trl
+TESTS_trl := tests/runs/test_fine_tuning.py
 
 PEERS := .venv-peers
 
@@ -75,7 +77,7 @@ test-originals: $(ORIGINALS)/.installed
 test-clients: $(CLIENTS:%=test-client-%)
 
 test-client-%: .venv-clients/%/.installed
-	.venv-clients/$*/bin/python -m pytest -rs tests/adapters/test_learners.py -k 'recipes_run and $*'
+	.venv-clients/$*/bin/python -m pytest -rs $(or $(TESTS_$*),tests/adapters/test_learners.py -k 'recipes_run and $*')
 
 lint: $(STAMP)
 	$(BIN)/python -m ruff check .
