@@ -164,14 +164,14 @@ def test_tables_come_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_bare_kernel_does_what_the_batch_does() -> None:
     """The row without the env steps the same batch, so its states are those of the environment."""
     config = {"width": 5, "height": 5, "agents": 2}
-    face, bare = (piase_gym.batch_env("GridWorld", num_envs=3, **config) for _ in range(2))
-    face.reset(seed=0)
+    ours, bare = (piase_gym.batch_env("GridWorld", num_envs=3, **config) for _ in range(2))
+    ours.reset(seed=0)
     bare.reset(seed=0)
     acts = np.array([[2, 1], [0, 3], [1, 1]], np.int32)
     for _ in range(30):
-        face.step(acts)
+        ours.step(acts)
         assert bare.world.step_batch(bare.batch, NEXT_STEP, -1, acts.reshape(-1)) == 0
-    assert face.batch.states.tobytes() == bare.batch.states.tobytes()
+    assert ours.batch.states.tobytes() == bare.batch.states.tobytes()
 
 
 def test_an_interpreter_for_textworld_that_cannot_be_started_is_named() -> None:

@@ -35,7 +35,7 @@ def begin(s, w, seed):
         s.alive[a] = a < w.agents
 
 
-def tick(s, w, o, acts, rewards, terminated, truncated, events):
+def step(s, w, o, acts, rewards, terminated, truncated, events):
     s.count += 1
     ended = 0
     for a in range(w.slots):
@@ -67,7 +67,7 @@ def tables(agents=SLOTS):
     return readable(found)
 
 
-rules = stepping.Rules(begin, tick, sight, legal, rebuild, present=9, noop=-1)
+rules = stepping.Rules(begin, step, sight, legal, rebuild, present=9, noop=-1)
 kernels = stepping.compile_kernels(rules, "small")
 rows = ENVS * SLOTS
 arrays = {

@@ -79,26 +79,26 @@ WORLDS: dict[str, dict[str, Any]] = {
 @given(calls=CALLS, seed=st.integers(0, 5))
 def test_any_interleaving_follows_the_rule(world: str, calls: Any, seed: int) -> None:
     model = Model(world, WORLDS[world], seed)
-    face = AbstractEnvironment(world, **WORLDS[world])
-    face.reset_environment(seed=seed)
+    interface = AbstractEnvironment(world, **WORLDS[world])
+    interface.reset_environment(seed=seed)
     for kind, who, number, priority in calls:
         if kind == "submit":
-            submit(model, face, NAMES[who], number, priority)
+            submit(model, interface, NAMES[who], number, priority)
         elif kind == "close" and model.env.agents:
             model.tick()
-            face.step(model.time - 1)
+            interface.step(model.time - 1)
         elif kind == "again" and model.time:
-            face.step(number % model.time)
+            interface.step(number % model.time)
         elif kind == "ahead":
             with pytest.raises(ActionError, match="not open yet"):
-                face.step(model.time + 1 + number)
-        assert face.digest() == model.env.digest()
-        assert (face.agents, face.time_step) == (model.env.agents, model.time)
-        check_results(model, face)
+                interface.step(model.time + 1 + number)
+        assert interface.digest() == model.env.digest()
+        assert (interface.agents, interface.time_step) == (model.env.agents, model.time)
+        check_results(model, interface)
 
 
 def submit(
-    model: Model, face: AbstractEnvironment, agent: str, number: int, priority: float | None
+    model: Model, interface: AbstractEnvironment, agent: str, number: int, priority: float | None
 ) -> None:
     """Submit through both, or see it refused."""
     command = choose(model.env, agent, number)
@@ -109,18 +109,18 @@ def submit(
     )
     if agent not in model.env.agents:
         with pytest.raises((AgentError, ResetNeededError)):
-            face.apply_action_from_agent(agent, given)
+            interface.apply_action_from_agent(agent, given)
         return
     before = model.time
     model.submit(agent, command, priority or 0.0)
-    result = face.apply_action_from_agent(agent, given)
+    result = interface.apply_action_from_agent(agent, given)
     assert (result.status == "in_progress") == (model.time == before)
 
 
-def check_results(model: Model, face: AbstractEnvironment) -> None:
+def check_results(model: Model, interface: AbstractEnvironment) -> None:
     """Everybody finds its last result, or that its command is in progress."""
     for agent in NAMES:
-        result = face.get_perceptual_data_for_agent(agent).last_action_result
+        result = interface.get_perceptual_data_for_agent(agent).last_action_result
         if agent in model.waiting:
             assert result is not None
             assert result["status"] == "in_progress"

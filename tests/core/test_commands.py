@@ -1,4 +1,4 @@
-"""The grammar: commands as text and as data, and what misreads say."""
+"""The grammar: commands as text and as data, and what invalid actions say."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_synonyms_stand_for_their_verb(command: Command) -> None:
 
 
 @given(st.text(max_size=60) | st.sampled_from(["use on", "put x into", "go", "push 1 to", "."]))
-def test_any_text_is_a_command_or_a_misread_that_explains(line: str) -> None:
+def test_any_text_is_a_command_or_an_invalid_action_that_explains(line: str) -> None:
     read = read_command(line, GRAMMAR)
     if isinstance(read, InvalidAction):
         assert read.outcome is Outcome.UNPARSABLE
@@ -142,7 +142,7 @@ def test_an_article_that_belongs_to_a_choice_is_kept() -> None:
         (["look"], ("string", "list")),
     ],
 )
-def test_a_misread_says_what_was_expected(line: object, words: tuple[str, ...]) -> None:
+def test_an_invalid_action_says_what_was_expected(line: object, words: tuple[str, ...]) -> None:
     read = read_command(line, GRAMMAR)
     assert isinstance(read, InvalidAction)
     assert read.outcome is Outcome.UNPARSABLE

@@ -29,7 +29,7 @@ ENEMIES = difficulty.number_parameter(Level, "enemies")
 EASE = difficulty.number_parameter(Level, "speed", "How slow.", high=1.0, harder=-1)
 
 
-def test_a_field_is_a_dial() -> None:
+def test_a_field_is_a_parameter() -> None:
     assert (ENEMIES.low, ENEMIES.high, ENEMIES.whole, ENEMIES.harder) == (0, 10, True, 1)
     assert ENEMIES.description == "How many."
     assert (EASE.low, EASE.high, EASE.whole, EASE.description) == (0.0, 1.0, False, "How slow.")
@@ -38,7 +38,7 @@ def test_a_field_is_a_dial() -> None:
     assert nowhere.read(Level()) is None
 
 
-def test_dials_are_turned_by_a_share_of_their_range() -> None:
+def test_parameters_are_turned_by_a_share_of_their_range() -> None:
     turned = [ENEMIES.moved(2, share) for share in (0.25, 0.01, -0.01, 1, -1, 0)]
     assert turned == [5, 3, 1, 10, 0, 2]
     assert all(type(value) is int for value in turned)
@@ -69,7 +69,7 @@ def test_dials_are_turned_by_a_share_of_their_range() -> None:
         ([1], "Level: difficulty is adjusted by a mapping, not [1]"),
     ],
 )
-def test_a_dial_has_a_range(params: Any, told: str) -> None:
+def test_a_parameter_has_a_range(params: Any, told: str) -> None:
     with pytest.raises(ConfigError) as caught:
         difficulty.adjust([ENEMIES, EASE], Level(), params)
     assert str(caught.value).startswith(told)
@@ -124,7 +124,7 @@ def test_the_ends_of_a_range_belong_to_it() -> None:
     assert difficulty.adjust(parameters, Level(), {"by": -1}) == {"enemies": 0}
 
 
-def test_what_is_no_dial_here_is_not_turned() -> None:
+def test_what_is_no_parameter_here_is_not_turned() -> None:
     nowhere = difficulty.number_parameter(Level, "enemies", where=lambda config: False)
     assert difficulty.adjust([nowhere, EASE], Level(), {"by": 0.25}) == {"speed": 0.25}
     for params in ({"by": 0.5}, {"enemies": 3}):

@@ -88,8 +88,8 @@ def test_readings_stand_at_the_end_of_every_view(view: str, mask: str | None) ->
                 place = ", ".join(map(str, facts.position))
                 assert texts[1] == f"{texts[0]}\nplace: {place}\nhinted: {words}"
         if step == 2:
-            for face in (plain, env.unwrapped):
-                face.give_hint("agent_1", "Look up.")
+            for each in (plain, env.unwrapped):
+                each.give_hint("agent_1", "Look up.")
         acts = dict.fromkeys(plain.agents, 1)
         pair = plain.step(acts)[0], env.step(acts)[0]
 

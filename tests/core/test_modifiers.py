@@ -68,7 +68,7 @@ DIALS_OF = [
 """Configs in which every difficulty parameter is there at least once."""
 
 
-def test_every_dial_is_there_somewhere() -> None:
+def test_every_parameter_is_there_somewhere() -> None:
     for world in WORLDS:
         configs = [make_config(world_spec(w), fields) for w, fields in DIALS_OF if w == world]
         for parameter in world_class(world).difficulty_parameters:
@@ -76,7 +76,7 @@ def test_every_dial_is_there_somewhere() -> None:
 
 
 @pytest.mark.parametrize(("world", "fields"), DIALS_OF)
-def test_every_dial_turns_over_its_whole_range(world: str, fields: dict[str, Any]) -> None:
+def test_every_parameter_turns_over_its_whole_range(world: str, fields: dict[str, Any]) -> None:
     kind = world_class(world)
     assert kind.difficulty_parameters
     config = make_config(world_spec(world), fields)
@@ -101,7 +101,7 @@ NARROWER = {"multiplier", "cost", "tolerance", "zone"}
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_a_dial_goes_as_far_as_its_field(world: str) -> None:
+def test_a_parameter_goes_as_far_as_its_field(world: str) -> None:
     fields = type(make_config(world_spec(world), {})).model_fields
     for parameter in world_class(world).difficulty_parameters:
         found = fields[parameter.name].metadata if parameter.name in fields else []
@@ -116,7 +116,7 @@ def test_a_dial_goes_as_far_as_its_field(world: str) -> None:
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("share", [-1.0, -0.3, 0.01, 0.5, 1.0])
-def test_by_turns_the_main_dial(world: str, share: float) -> None:
+def test_by_turns_the_main_parameter(world: str, share: float) -> None:
     kind, config = world_class(world), make_config(world_spec(world), {})
     main = kind.difficulty_parameters[0]
     before = main.read(config)
@@ -227,7 +227,7 @@ def test_chances_of_regrowth_stay_in_proportion() -> None:
     assert again.regrowth == pytest.approx(config.regrowth)
 
 
-def test_dials_that_do_not_apply_are_not_there() -> None:
+def test_parameters_that_do_not_apply_are_not_there() -> None:
     text = world_class("TextRoom")
     story = config_of("TextRoom", scenario="lost_key")
     with pytest.raises(ConfigError, match="no difficulty parameter 'depth'"):

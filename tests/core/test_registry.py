@@ -43,9 +43,9 @@ WORLDS = tuple(
 TASKS = tuple(task for world in WORLDS for task in registry.list_tasks(world))
 
 
-def pettingzoo_ids(face: str) -> list[str]:
+def pettingzoo_ids(api: str) -> list[str]:
     """Return our ids in PettingZoo's registry."""
-    rows = {"parallel": pettingzoo.parallel_registry, "aec": pettingzoo.aec_registry}[face]
+    rows = {"parallel": pettingzoo.parallel_registry, "aec": pettingzoo.aec_registry}[api]
     return sorted(name for name in rows if name.startswith("piase/"))
 
 
@@ -59,9 +59,9 @@ def test_gymnasium_knows_exactly_our_ids() -> None:
     assert teams == sorted(task.replace("piase/", "piase-team/") for task in TASKS)
 
 
-@pytest.mark.parametrize("face", ["parallel", "aec"])
-def test_pettingzoo_knows_exactly_our_ids(face: str) -> None:
-    assert pettingzoo_ids(face) == list(TASKS)
+@pytest.mark.parametrize("api", ["parallel", "aec"])
+def test_pettingzoo_knows_exactly_our_ids(api: str) -> None:
+    assert pettingzoo_ids(api) == list(TASKS)
 
 
 def test_every_task_is_listed_once_under_its_world() -> None:
@@ -104,8 +104,8 @@ def test_every_id_can_be_made_everywhere(task: str) -> None:
         registry.world_spec(env.unwrapped.world.name),
         task_fields(registry.task_spec(task)),
     ).pinned(parallel.unwrapped.world.envelope)
-    for face in (env, parallel, aec):
-        face.close()
+    for made in (env, parallel, aec):
+        made.close()
 
 
 @pytest.mark.parametrize("task", each(TASKS))

@@ -95,8 +95,8 @@ def test_acts_are_understood_before_anybody_acts() -> None:
     world = house()
     wait, fly = Command("wait"), Command("use", {"item_name": "key", "target_object": "door"})
     assert world.decode(0, None) == world.decode(0, wait) == wait
-    misread = InvalidAction(Outcome.TIMEOUT, "Nothing came.")
-    assert world.decode(0, misread) is misread
+    invalid = InvalidAction(Outcome.TIMEOUT, "Nothing came.")
+    assert world.decode(0, invalid) is invalid
     assert world.decode(0, fly) == InvalidAction(Outcome.ILLEGAL, "You cannot use key on door now.")
     assert world.decode(0, Command("fly")).outcome is Outcome.UNPARSABLE
     before = world.digest()

@@ -98,7 +98,7 @@ def test_sb3_check_env() -> None:
     checker.check_env(gymnasium.make("piase/GridWorld-v1", agents=3, observe="grid"), warn=True)
 
 
-def test_the_aec_face_offers_what_the_parallel_face_adds() -> None:
+def test_the_aec_env_offers_what_the_parallel_env_adds() -> None:
     env = piase_gym.aec_env("GridWorld", agents=2, view="text")
     env.reset(seed=4)
     saved = env.snapshot()

@@ -80,7 +80,7 @@ ACTION_WORDS = ("agent_0", "integers from 0 to 5")
 
 
 @pytest.mark.parametrize("action", BAD_DIRECT, ids=short)
-def test_wrong_actions_in_the_parallel_face(action: Any) -> None:
+def test_wrong_actions_in_the_parallel_env(action: Any) -> None:
     env = fresh()
     acts = {"agent_0": action, "agent_1": STAY}
     assert_untouched(env, lambda: refuse(ActionError, ACTION_WORDS, lambda: env.step(acts)))
@@ -103,7 +103,7 @@ def test_wrong_actions_of_the_learner(make: Callable[..., Any], action: Any) -> 
 
 
 @pytest.mark.parametrize("action", BAD_DIRECT, ids=short)
-def test_wrong_actions_in_the_aec_face(action: Any) -> None:
+def test_wrong_actions_in_the_aec_env(action: Any) -> None:
     env = aec_env("GridWorld", **START)
     env.reset(seed=0)
 

@@ -237,7 +237,7 @@ def test_a_step_after_the_end_needs_a_reset(make: Callable[..., Any]) -> None:
         pytest.param("last"),
     ],
 )
-def test_the_aec_face_before_the_first_reset(call: str) -> None:
+def test_the_aec_env_before_the_first_reset(call: str) -> None:
     env = aec_env("GridWorld", render_mode="ansi")
     arguments: dict[str, tuple[Any, ...]] = {"step": (STAY,), "observe": ("agent_0",)}
     refuse(ResetNeededError, ("reset",), lambda: getattr(env, call)(*arguments.get(call, ())))
@@ -247,13 +247,13 @@ def test_the_aec_face_before_the_first_reset(call: str) -> None:
     "method",
     ["action_space", "observation_space", pytest.param("observe")],
 )
-def test_the_aec_face_asked_about_an_unknown_agent(method: str) -> None:
+def test_the_aec_env_asked_about_an_unknown_agent(method: str) -> None:
     env = aec_env("GridWorld", **START)
     env.reset(seed=0)
     refuse(AgentError, ("'agent_7'", "agent_0, agent_1"), lambda: getattr(env, method)("agent_7"))
 
 
-def test_the_aec_face_after_close() -> None:
+def test_the_aec_env_after_close() -> None:
     env = aec_env("GridWorld")
     env.reset(seed=0)
     env.close()

@@ -37,7 +37,7 @@ STAY = 4
 PAIR: dict[str, Any] = {"agents": 2, "width": 4, "height": 4, "symbols": 2, "max_steps": 9}
 
 
-class Face(NamedTuple):
+class Kind(NamedTuple):
     """One way to a world.
 
     Attributes:
@@ -84,8 +84,8 @@ def through_explorer(env: Any, line: Any) -> Any:
     return env.execute_action("agent_0", line)
 
 
-FACES: dict[str, Face] = {
-    "parallel": Face(
+KINDS: dict[str, Kind] = {
+    "parallel": Kind(
         parallel_env,
         begin,
         lambda env, action: env.step({"agent_0": action, "agent_1": STAY}),
@@ -93,7 +93,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.state(), lambda env: env.snapshot(), lambda env: env.render()),
         "index",
     ),
-    "aec": Face(
+    "aec": Kind(
         aec_env,
         begin,
         through_aec,
@@ -101,7 +101,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.unwrapped.snapshot(),),
         "index",
     ),
-    "gymnasium": Face(
+    "gymnasium": Kind(
         gym_env,
         begin,
         lambda env, action: env.step(action),
@@ -109,7 +109,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.action_masks(), lambda env: env.snapshot()),
         "index",
     ),
-    "vector": Face(
+    "vector": Kind(
         lambda name, **config: make_vector(name, num_envs=2, **config),
         begin,
         lambda env, action: env.step([action, STAY]),
@@ -117,7 +117,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.batch.snapshot(),),
         "index",
     ),
-    "batch": Face(
+    "batch": Kind(
         lambda name, **config: batch_env(name, num_envs=1, **config),
         begin,
         lambda env, action: env.step([[action, STAY]]),
@@ -129,7 +129,7 @@ FACES: dict[str, Face] = {
         ),
         "index",
     ),
-    "Environment": Face(
+    "Environment": Kind(
         Environment,
         begin,
         through_command("step"),
@@ -137,7 +137,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.get_state(), lambda env: env.get_environment_info()),
         "command",
     ),
-    "AbstractEnvironment": Face(
+    "AbstractEnvironment": Kind(
         AbstractEnvironment,
         lambda env: env.reset_environment(seed=0),
         through_command("apply_action_from_agent"),
@@ -145,7 +145,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.get_current_state_snapshot(), lambda env: env.step(0)),
         "command",
     ),
-    "EnvironmentInterface": Face(
+    "EnvironmentInterface": Kind(
         EnvironmentInterface,
         begin,
         through_command("submit_action"),
@@ -153,7 +153,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.query_environment_state("agent_0", {}),),
         "command",
     ),
-    "PerceptionInterface": Face(
+    "PerceptionInterface": Kind(
         PerceptionInterface,
         begin,
         through_explorer,
@@ -161,7 +161,7 @@ FACES: dict[str, Face] = {
         (lambda env: env.poll_messages("agent_0"),),
         "line",
     ),
-    "BaseEnv": Face(
+    "BaseEnv": Kind(
         BaseEnv,
         begin,
         lambda env, line: env.step(line),
@@ -170,7 +170,7 @@ FACES: dict[str, Face] = {
         "line",
     ),
 }
-every_face = pytest.mark.parametrize("face", FACES.values(), ids=FACES)
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 
 
 def refuse(error: type[PiaseError], words: str, call: Callable[[], object]) -> None:
@@ -211,11 +211,11 @@ LEVELS: dict[str, tuple[dict[str, Any], type[PiaseError], str]] = {
 }
 
 
-@every_face
+@every_kind
 @pytest.mark.parametrize("level", LEVELS)
-def test_worlds_that_cannot_be(face: Face, level: str) -> None:
+def test_worlds_that_cannot_be(kind: Kind, level: str) -> None:
     fields, error, words = LEVELS[level]
-    refuse(error, words, lambda: face.make("GridWorld", **fields))
+    refuse(error, words, lambda: kind.make("GridWorld", **fields))
 
 
 # -- actions that are none -----------------------------------------------------------------
@@ -257,37 +257,37 @@ def digest(env: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("face", "action"),
-    [(name, action) for name, face in FACES.items() for action in REFUSED[face.speaks]],
+    ("kind", "action"),
+    [(name, action) for name, kind in KINDS.items() for action in REFUSED[kind.speaks]],
     ids=lambda value: str(value)[:24],
 )
-def test_actions_of_another_type(face: str, action: Any) -> None:
-    env = FACES[face].make("GridWorld", **PAIR)
-    FACES[face].begin(env)
+def test_actions_of_another_type(kind: str, action: Any) -> None:
+    env = KINDS[kind].make("GridWorld", **PAIR)
+    KINDS[kind].begin(env)
     before = digest(env)
-    refuse(ActionError, "", lambda: FACES[face].act(env, action))
-    if face not in ("PerceptionInterface", "AbstractEnvironment"):
+    refuse(ActionError, "", lambda: KINDS[kind].act(env, action))
+    if kind not in ("PerceptionInterface", "AbstractEnvironment"):
         assert digest(env) == before
 
 
 @pytest.mark.parametrize(
-    ("face", "action", "words"),
+    ("kind", "action", "words"),
     [
         (name, *case)
-        for name, face in FACES.items()
-        if face.speaks != "index"
-        for case in EXPLAINED[face.speaks]
+        for name, kind in KINDS.items()
+        if kind.speaks != "index"
+        for case in EXPLAINED[kind.speaks]
     ],
     ids=lambda value: str(value)[:24],
 )
-def test_commands_that_the_world_does_not_know(face: str, action: Any, words: str) -> None:
-    env = FACES[face].make("GridWorld", **PAIR)
-    FACES[face].begin(env)
+def test_commands_that_the_world_does_not_know(kind: str, action: Any, words: str) -> None:
+    env = KINDS[kind].make("GridWorld", **PAIR)
+    KINDS[kind].begin(env)
     before = digest(env)
-    answer = FACES[face].act(env, action)
-    if face == "BaseEnv":
+    answer = KINDS[kind].act(env, action)
+    if kind == "BaseEnv":
         answer = answer[3]
-    elif face == "AbstractEnvironment":
+    elif kind == "AbstractEnvironment":
         answer = env.get_perceptual_data_for_agent("agent_0").last_action_result
     told = answer if isinstance(answer, dict) else answer.model_dump()
     assert told["status"] == "invalid_action"
@@ -298,22 +298,22 @@ def test_commands_that_the_world_does_not_know(face: str, action: Any, words: st
 # -- who is not there, and what is closed --------------------------------------------------
 
 
-@every_face
+@every_kind
 @pytest.mark.parametrize("agent", ["agent_9", "", 0, ["agent_0"]], ids=str)
-def test_agents_that_are_not_there(face: Face, agent: Any) -> None:
-    env = face.make("GridWorld", **PAIR)
-    face.begin(env)
+def test_agents_that_are_not_there(kind: Kind, agent: Any) -> None:
+    env = kind.make("GridWorld", **PAIR)
+    kind.begin(env)
     before = digest(env)
-    refuse(AgentError, "agents are agent_0, agent_1", lambda: face.ask(env, agent))
+    refuse(AgentError, "agents are agent_0, agent_1", lambda: kind.ask(env, agent))
     assert digest(env) == before
 
 
-@every_face
-def test_nothing_is_done_after_the_close(face: Face) -> None:
-    env = face.make("GridWorld", **PAIR)
-    face.begin(env)
+@every_kind
+def test_nothing_is_done_after_the_close(kind: Kind) -> None:
+    env = kind.make("GridWorld", **PAIR)
+    kind.begin(env)
     good: dict[str, Any] = {"index": STAY, "command": {"action_type": "stay"}, "line": "stay"}
     env.close()
     env.close()
-    for call in (face.begin, lambda env: face.act(env, good[face.speaks]), *face.after):
+    for call in (kind.begin, lambda env: kind.act(env, good[kind.speaks]), *kind.after):
         refuse(ClosedError, "closed", lambda call=call: call(env))  # type: ignore[misc]

@@ -16,7 +16,7 @@ from piase_gym.errors import ActionError, PiaseError
 from piase_gym.interfaces import AbstractEnvironment, Environment
 from tests import probes
 from tests.helpers import replays
-from tests.helpers.replays import FACES, FOCAL, Game
+from tests.helpers.replays import FOCAL, KINDS, Game
 
 probes.register()
 
@@ -52,19 +52,19 @@ def game(name: str, seed: int) -> Game:
     return replays.record(world, config, seed)
 
 
-@pytest.mark.parametrize("face", FACES)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", GAMES)
-def test_same_states_through_every_face(name: str, face: str) -> None:
-    if face == "batch" and "Probe" in GAMES[name][0]:
+def test_same_states_through_every_env(name: str, kind: str) -> None:
+    if kind == "batch" and "Probe" in GAMES[name][0]:
         with pytest.raises(PiaseError, match="batch"):
-            list(FACES[face](game(name, 0), np.random.default_rng(0)))
+            list(KINDS[kind](game(name, 0), np.random.default_rng(0)))
         return
     for seed in range(3):
         run = game(name, seed)
-        digests = list(FACES[face](run, np.random.default_rng(seed)))
+        digests = list(KINDS[kind](run, np.random.default_rng(seed)))
         assert len(digests) > 1
         assert digests == run.digests[: len(digests)]
-        if face not in FOCAL:
+        if kind not in FOCAL:
             assert len(digests) == len(run.digests)
 
 
@@ -143,7 +143,7 @@ def test_the_games_are_worth_the_name() -> None:
     outcomes = {outcome for run in runs for row in run.outcomes for outcome in row.values()}
     assert {"ok", "failed", "illegal"} <= outcomes
     assert all(len(set(run.digests)) == len(run.digests) for run in runs)
-    staggered = [run for run in runs if len({len(t.indices) for t in run.ticks}) > 1]
+    staggered = [run for run in runs if len({len(t.indices) for t in run.steps}) > 1]
     assert len(staggered) >= 3  # agents that end or enter in mid-game
 
 

@@ -25,7 +25,7 @@ from tests.paths import ROOT
 
 STAY, RIGHT = 4, 3
 NAN, INF = math.nan, math.inf
-ABSENT = 2**31 - 256  # where the kernels' codes for "no act" and misreads start
+ABSENT = 2**31 - 256  # where the kernels' codes for "no act" and invalid actions start
 START: dict[str, Any] = {"agents": 2, "start_pos": [(0, 0), (3, 3)], "goal_pos": (1, 0)}
 
 

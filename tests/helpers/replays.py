@@ -30,8 +30,8 @@ Rng = np.random.Generator
 
 
 @dataclass
-class StepResult:
-    """What every agent in play did in one tick, as indices and as commands."""
+class JointAction:
+    """What every agent in play did in one step, as indices and as commands."""
 
     indices: dict[str, int] = field(default_factory=dict)
     commands: dict[str, Command] = field(default_factory=dict)
@@ -39,12 +39,12 @@ class StepResult:
 
 @dataclass
 class Game:
-    """A run: its world, its seed, the ticks, and the digest before the first and after each."""
+    """A run: its world, its seed, the steps, and the digest before the first and after each."""
 
     world: str
     config: Mapping[str, Any]
     seed: int
-    ticks: list[StepResult] = field(default_factory=list)
+    steps: list[JointAction] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)
     rewards: list[dict[str, float]] = field(default_factory=list)
     outcomes: list[dict[str, str]] = field(default_factory=list)
@@ -59,7 +59,7 @@ def record(world: str, config: Mapping[str, Any], seed: int) -> Game:
     env.reset(seed=seed)
     game.digests.append(env.digest())
     while env.agents:
-        tick = StepResult()
+        acts = JointAction()
         masks = dict(zip(env.world.agents, env.world.masks(), strict=True))
         for name in env.agents:
             number = env.world.agents.index(name)
@@ -68,10 +68,10 @@ def record(world: str, config: Mapping[str, Any], seed: int) -> Game:
                 index = int(rng.choice(masks[name].nonzero()[0]))
             command = env.world.command(number, index)
             assert isinstance(command, Command)
-            tick.indices[name], tick.commands[name] = index, command
-        shown, rewards, terminated, truncated, infos = env.step(tick.indices)
-        acted = list(tick.indices)
-        game.ticks.append(tick)
+            acts.indices[name], acts.commands[name] = index, command
+        shown, rewards, terminated, truncated, infos = env.step(acts.indices)
+        acted = list(acts.indices)
+        game.steps.append(acts)
         game.digests.append(env.digest())
         game.rewards.append({name: rewards[name] for name in acted})
         game.outcomes.append({name: infos[name]["outcome"].value for name in acted})
@@ -89,10 +89,10 @@ class Scripted(Agent):
 
     def act(self) -> Command:
         assert isinstance(self.percept, Percept)
-        return self.game.ticks[self.percept.step].commands[self.percept.agent]
+        return self.game.steps[self.percept.step].commands[self.percept.agent]
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
-        rows = [self.game.ticks[step].indices for step in batch.steps.tolist()]
+        rows = [self.game.steps[step].indices for step in batch.steps.tolist()]
         return np.array([row.get(self.get_id(), 0) for row in rows])
 
 
@@ -116,8 +116,8 @@ def by_parallel(game: Game, rng: Rng) -> Iterator[str]:
     env = parallel_env(game.world, actions="text", view="text", **game.config)
     env.reset(seed=game.seed)
     yield env.digest()
-    for tick in game.ticks:
-        env.step({name: env.world.write(command) for name, command in tick.commands.items()})
+    for acts in game.steps:
+        env.step({name: env.world.write(command) for name, command in acts.commands.items()})
         yield env.digest()
 
 
@@ -125,11 +125,11 @@ def by_aec(game: Game, rng: Rng) -> Iterator[str]:
     env = aec_env(game.world, **game.config)
     env.reset(seed=game.seed)
     yield env.unwrapped.world.digest()
-    for tick in game.ticks:
-        for _ in tick.indices:
+    for acts in game.steps:
+        for _ in acts.indices:
             while env.terminations[env.agent_selection] or env.truncations[env.agent_selection]:
                 env.step(None)
-            env.step(tick.indices[env.agent_selection])
+            env.step(acts.indices[env.agent_selection])
         yield env.unwrapped.world.digest()
 
 
@@ -137,8 +137,8 @@ def by_gym(game: Game, rng: Rng) -> Iterator[str]:
     env = gym_env(game.world, partners=partners_of(game), **game.config)
     env.reset(seed=game.seed)
     yield env.digest()
-    for tick in game.ticks:
-        _, _, terminated, truncated, _ = env.step(tick.indices[env.agent])
+    for acts in game.steps:
+        _, _, terminated, truncated, _ = env.step(acts.indices[env.agent])
         yield env.digest()
         if terminated or truncated:
             return
@@ -154,9 +154,9 @@ def by_vector(game: Game, rng: Rng) -> Iterator[str]:
 
     env.reset(seed=game.seed)
     yield digest()
-    focal = next(iter(game.ticks[0].indices))
-    for tick in game.ticks:
-        _, _, terminated, truncated, _ = env.step(np.array([tick.indices[focal]]))
+    focal = next(iter(game.steps[0].indices))
+    for acts in game.steps:
+        _, _, terminated, truncated, _ = env.step(np.array([acts.indices[focal]]))
         yield digest()
         if terminated[0] or truncated[0]:
             return
@@ -166,14 +166,14 @@ def by_batch(game: Game, rng: Rng) -> Iterator[str]:
     env = batch_env(game.world, num_envs=1, autoreset="disabled", **game.config)
     env.reset(seed=game.seed)
     yield env.digests()[0]
-    for tick in game.ticks:
-        env.step(np.array([[tick.indices.get(name, 0) for name in env.agents]]))
+    for acts in game.steps:
+        env.step(np.array([[acts.indices.get(name, 0) for name in env.agents]]))
         yield env.digests()[0]
 
 
-def shuffled(tick: StepResult, rng: Rng) -> list[tuple[str, Command]]:
+def shuffled(acts: JointAction, rng: Rng) -> list[tuple[str, Command]]:
     """Return who does what, in any order."""
-    pairs = list(tick.commands.items())
+    pairs = list(acts.commands.items())
     rng.shuffle(pairs)
     return pairs
 
@@ -183,9 +183,9 @@ def by_environment(game: Game, rng: Rng) -> Iterator[str]:
     env = Environment(game.world, **game.config)
     env.reset(seed=game.seed)
     yield env.digest()
-    for number, tick in enumerate(game.ticks):
-        pairs = shuffled(tick, rng)
-        assert sorted(env.agents) == sorted(tick.commands)
+    for number, acts in enumerate(game.steps):
+        pairs = shuffled(acts, rng)
+        assert sorted(env.agents) == sorted(acts.commands)
         for name, _ in pairs[:-1]:
             if rng.random() < 0.3:
                 env.step(name, model(env.world.noop))
@@ -195,7 +195,7 @@ def by_environment(game: Game, rng: Rng) -> Iterator[str]:
             if name != pairs[-1][0]:
                 assert result.status == "in_progress"
                 assert env.digest() == before
-        for name in tick.commands:
+        for name in acts.commands:
             seen = env.get_observation(name)
             check_result(game, number, name, seen.last_action_result)
             view = game.views[number][name]
@@ -206,17 +206,17 @@ def by_environment(game: Game, rng: Rng) -> Iterator[str]:
 
 
 def by_abstract(game: Game, rng: Rng) -> Iterator[str]:
-    """Who does nothing submits nothing; `step` closes every tick, twice."""
+    """Who does nothing submits nothing; `step` closes every time step, twice."""
     env = AbstractEnvironment(game.world, **game.config)
     env.reset_environment({"seed": game.seed})
     yield env.digest()
-    for number, tick in enumerate(game.ticks):
-        for name, command in shuffled(tick, rng):
+    for number, acts in enumerate(game.steps):
+        for name, command in shuffled(acts, rng):
             if command != env.world.noop:
                 env.apply_action_from_agent(name, model(command))
         env.step(number)
         env.step(number)
-        for name in tick.commands:
+        for name in acts.commands:
             seen = env.get_perceptual_data_for_agent(name)
             check_result(game, number, name, seen.last_action_result)
         yield env.digest()
@@ -226,10 +226,10 @@ def by_interface(game: Game, rng: Rng) -> Iterator[str]:
     env = EnvironmentInterface(game.world, **game.config)
     env.reset(seed=game.seed)
     yield env.digest()
-    for number, tick in enumerate(game.ticks):
-        for name, command in shuffled(tick, rng):
+    for number, acts in enumerate(game.steps):
+        for name, command in shuffled(acts, rng):
             env.submit_action(name, model(command).model_dump())
-        for name in tick.commands:
+        for name in acts.commands:
             check_result(game, number, name, env.get_perceptions(name)["last_action_result"])
         yield env.digest()
 
@@ -239,13 +239,13 @@ def by_perception(game: Game, rng: Rng) -> Iterator[str]:
     env = PerceptionInterface(game.world, **game.config)
     env.reset(seed=game.seed)
     yield env.digest()
-    for number, tick in enumerate(game.ticks):
-        for name, command in shuffled(tick, rng):
+    for number, acts in enumerate(game.steps):
+        for name, command in shuffled(acts, rng):
             if rng.random() < 0.5:
                 env.execute_action(name, env.world.write(command))
             else:
                 env.execute_action(name, command.verb, dict(command.parameters))
-        for name in tick.commands:
+        for name in acts.commands:
             check_result(game, number, name, env.get_agent_state(name)["last_action_result"])
         yield env.digest()
 
@@ -254,8 +254,8 @@ def by_base_env(game: Game, rng: Rng) -> Iterator[str]:
     env = BaseEnv(game.world, partners=partners_of(game), **game.config)
     env.reset(seed=game.seed)
     yield env.digest()
-    for number, tick in enumerate(game.ticks):
-        line = env.world.write(tick.commands[env.agent])
+    for number, acts in enumerate(game.steps):
+        line = env.world.write(acts.commands[env.agent])
         _, reward, done, info = env.step(Action(text=line))
         assert reward == game.rewards[number][env.agent]
         assert info["outcome"] == game.outcomes[number][env.agent]
@@ -273,7 +273,7 @@ def check_result(game: Game, number: int, name: str, result: Any) -> None:
     assert ended == game.ends[number][name]
 
 
-FACES = {
+KINDS = {
     "parallel": by_parallel,
     "aec": by_aec,
     "gym": by_gym,
@@ -286,4 +286,4 @@ FACES = {
     "BaseEnv": by_base_env,
 }
 FOCAL = ("gym", "vector", "BaseEnv")
-"""Faces whose episode ends when the first agent's does."""
+"""Environments whose episode ends when the first agent's does."""

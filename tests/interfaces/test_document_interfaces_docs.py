@@ -33,23 +33,23 @@ def test_blocks_run(block: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "face",
+    "interface",
     "Environment AbstractEnvironment EnvironmentInterface PerceptionInterface BaseEnv".split(),
 )
-def test_every_face_has_an_example(face: str) -> None:
-    assert f"| `{face}` |" in TEXT
-    assert any(f"{face}(" in block for block in BLOCKS)
+def test_every_interface_has_an_example(interface: str) -> None:
+    assert f"| `{interface}` |" in TEXT
+    assert any(f"{interface}(" in block for block in BLOCKS)
 
 
 @pytest.mark.parametrize(
-    "face",
+    "interface",
     [Environment, AbstractEnvironment, PerceptionInterface, BaseEnv],
     ids=lambda f: f.__name__,
 )
-def test_the_page_on_own_environments_lists_what_is_abstract(face: type[Any]) -> None:
-    (row,) = [line for line in OWN.splitlines() if line.startswith(f"| `{face.__name__}` |")]
+def test_the_page_on_own_environments_lists_what_is_abstract(interface: type[Any]) -> None:
+    (row,) = [line for line in OWN.splitlines() if line.startswith(f"| `{interface.__name__}` |")]
     needed = row.split("|")[3].split(";")[0]
-    assert set(re.findall(r"`(\w+)`", needed)) == face.__abstractmethods__
+    assert set(re.findall(r"`(\w+)`", needed)) == interface.__abstractmethods__
 
 
 def test_the_page_on_own_environments_lists_every_reason() -> None:

@@ -74,18 +74,20 @@ SEEDS: dict[type[Any], dict[str, list[str]]] = {
 
 
 @pytest.mark.parametrize(
-    ("face", "method"),
-    [(face, method) for face, methods in SEEDS.items() for method in methods],
+    ("interface", "method"),
+    [(interface, method) for interface, methods in SEEDS.items() for method in methods],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_methods_and_parameters_are_named_as_in_the_seeds(face: type[Any], method: str) -> None:
-    given = list(inspect.signature(getattr(face, method)).parameters.values())[1:]
-    wanted = SEEDS[face][method]
+def test_methods_and_parameters_are_named_as_in_the_seeds(
+    interface: type[Any], method: str
+) -> None:
+    given = list(inspect.signature(getattr(interface, method)).parameters.values())[1:]
+    wanted = SEEDS[interface][method]
     assert [parameter.name for parameter in given][: len(wanted)] == wanted
     assert all(p.default is not inspect.Parameter.empty for p in given[len(wanted) :])
 
 
-def test_the_faces_are_imported_when_they_are_asked_for() -> None:
+def test_interfaces_are_imported_when_they_are_asked_for() -> None:
     code = (
         "import sys, piase_gym.interfaces; "
         "print([m for m in sys.modules if m.startswith('piase_gym.interfaces.')]); "
@@ -143,7 +145,7 @@ def test_environment_plays_the_reference_grid() -> None:
     assert "position" not in (result.state_changes_summary or {})
 
 
-def test_the_goal_ends_the_episode_through_every_face() -> None:
+def test_the_goal_ends_the_episode_through_every_interface() -> None:
     start = {**REFERENCE, "start_pos": (8, 7)}
     one, two = Environment("GridWorld", **start), AbstractEnvironment("GridWorld", **start)
     three, four = (
@@ -333,17 +335,21 @@ def test_a_world_is_a_name_an_id_or_a_config() -> None:
     config = GridWorldConfig(agents=2, layout="door_key", width=6, height=6)
     fields = config.model_dump(exclude_unset=True)
     digests = set()
-    for face in SEEDS:
-        for env in (face("GridWorld", **fields), face(config), face(config, max_steps=9)):
+    for interface in SEEDS:
+        for env in (
+            interface("GridWorld", **fields),
+            interface(config),
+            interface(config, max_steps=9),
+        ):
             start: Any = getattr(env, "reset_environment", env.reset)
             start(seed=3)
             digests.add(env.digest())
             env.close()
-        assert face("piase/GridWorld-DoorKey-6x6-v1", agents=3).world.config.agents == 3
+        assert interface("piase/GridWorld-DoorKey-6x6-v1", agents=3).world.config.agents == 3
     assert len(digests) == 1
 
 
-def test_two_faces_can_share_one_episode() -> None:
+def test_two_interfaces_can_share_one_episode() -> None:
     env = AbstractEnvironment("TextProbe", agents=2)
     talk = EnvironmentInterface(env)
     explore = PerceptionInterface(env)

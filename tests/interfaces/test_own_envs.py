@@ -229,7 +229,7 @@ def _target(env: Any) -> int:
     return int(env.world.digest_state()[2]["config"]["target"])
 
 
-FACES: dict[str, Callable[[], Any]] = {
+INTERFACES: dict[str, Callable[[], Any]] = {
     "parallel": lambda: piase_gym.parallel_env("GridWorld", hazards=0),
     "gymnasium": lambda: gymnasium.make("piase/GridWorld-v1", hazards=0).unwrapped,
     "aec": lambda: piase_gym.aec_env("GridWorld", hazards=0).unwrapped,
@@ -241,9 +241,9 @@ FACES: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("face", FACES)
-def test_the_hooks_are_offered_by_all_of_ours(face: str) -> None:
-    env = FACES[face]()
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_the_hooks_are_offered_by_all_of_ours(interface: str) -> None:
+    env = INTERFACES[interface]()
     first = env.possible_agents[0] if hasattr(env, "possible_agents") else env.agent
     env.reset(seed=0)
     assert env.adjust_difficulty({"hazards": 2}) == {"hazards": 2}

@@ -65,7 +65,7 @@ def test_snapshots_hold_what_was_submitted() -> None:
     assert rest(env) == futures[0]
 
 
-def test_snapshots_of_other_faces_are_taken_up() -> None:
+def test_snapshots_of_other_interfaces_are_taken_up() -> None:
     from piase_gym.envs.parallel import parallel_env
 
     parallel = parallel_env("TextProbe", agents=2, view="vector")
@@ -342,7 +342,7 @@ def test_messages_of_a_world_without_words_arrive_at_once() -> None:
         env.close()
 
 
-def test_a_shared_face_forgets_with_the_episode() -> None:
+def test_a_shared_interface_forgets_with_the_episode() -> None:
     env = Environment("GridWorld", agents=2)
     talk = PerceptionInterface(env)
     env.reset(seed=0)

@@ -32,15 +32,15 @@ from tests import probes
 
 probes.register()
 
-FACES: tuple[type[Any], ...] = (
+INTERFACES: tuple[type[Any], ...] = (
     Environment,
     AbstractEnvironment,
     EnvironmentInterface,
     PerceptionInterface,
     BaseEnv,
 )
-every_face = pytest.mark.parametrize("face", FACES)
-by_command = pytest.mark.parametrize("face", FACES[:3])
+every_interface = pytest.mark.parametrize("interface", INTERFACES)
+by_command = pytest.mark.parametrize("interface", INTERFACES[:3])
 START: dict[str, Any] = {"agents": 2, "start_pos": [(0, 0), (3, 3)], "goal_pos": (1, 0)}
 
 
@@ -65,9 +65,9 @@ def look(env: Any, agent: Any) -> Any:
     return env.get_agent_state(agent)
 
 
-def fresh(face: type[Any], **more: Any) -> Any:
+def fresh(interface: type[Any], **more: Any) -> Any:
     """Return two agents in a grid; agent_0 stands beside the goal."""
-    env = face("GridWorld", **{**START, **more})
+    env = interface("GridWorld", **{**START, **more})
     reset(env, seed=0)
     return env
 
@@ -84,7 +84,7 @@ def refuse(error: type[PiaseError], words: str, call: Callable[[], object]) -> N
 # -- made wrongly ----------------------------------------------------------------------------------
 
 
-@every_face
+@every_interface
 @pytest.mark.parametrize(
     ("args", "kwargs", "error", "words"),
     [
@@ -98,10 +98,10 @@ def refuse(error: type[PiaseError], words: str, call: Callable[[], object]) -> N
         (("GridWorld",), {"agents": 2, "envelope": {"agents": 1}}, EnvelopeError, "agents"),
     ],
 )
-def test_faces_made_wrongly(
-    face: type[Any], args: Any, kwargs: Any, error: type[PiaseError], words: str
+def test_interfaces_made_wrongly(
+    interface: type[Any], args: Any, kwargs: Any, error: type[PiaseError], words: str
 ) -> None:
-    refuse(error, words, lambda: face(*args, **kwargs))
+    refuse(error, words, lambda: interface(*args, **kwargs))
 
 
 def test_somebody_must_be_left_to_play() -> None:
@@ -167,31 +167,31 @@ OPEN: dict[type[Any], list[Callable[[Any], object]]] = {
 }
 
 
-@every_face
-def test_before_the_reset(face: type[Any]) -> None:
-    env = face("GridWorld", agents=2)
-    for call in (*IN_EPISODE[face], *ALWAYS):
+@every_interface
+def test_before_the_reset(interface: type[Any]) -> None:
+    env = interface("GridWorld", agents=2)
+    for call in (*IN_EPISODE[interface], *ALWAYS):
         refuse(ResetNeededError, "never reset", lambda call=call: call(env))  # type: ignore[misc]
-    for call in OPEN[face]:
+    for call in OPEN[interface]:
         call(env)
 
 
-@every_face
-def test_after_the_close(face: type[Any]) -> None:
-    env = fresh(face)
+@every_interface
+def test_after_the_close(interface: type[Any]) -> None:
+    env = fresh(interface)
     env.close()
     env.close()
-    for call in (*IN_EPISODE[face], *ALWAYS, *OPEN[face], reset):
+    for call in (*IN_EPISODE[interface], *ALWAYS, *OPEN[interface], reset):
         refuse(ClosedError, "closed", lambda call=call: call(env))  # type: ignore[misc]
 
 
-@every_face
-def test_after_the_end(face: type[Any]) -> None:
-    env = face("GridWorld", max_steps=1)
+@every_interface
+def test_after_the_end(interface: type[Any]) -> None:
+    env = interface("GridWorld", max_steps=1)
     reset(env, seed=0)
-    if face is PerceptionInterface:
+    if interface is PerceptionInterface:
         env.execute_action("agent_0", "stay")
-    elif face is BaseEnv:
+    elif interface is BaseEnv:
         env.step("stay")
     else:
         submit(env, "agent_0", STAY)
@@ -200,9 +200,9 @@ def test_after_the_end(face: type[Any]) -> None:
         PerceptionInterface: lambda: env.execute_action("agent_0", "stay"),
         BaseEnv: lambda: env.step("stay"),
     }
-    call = calls.get(face, lambda: submit(env, "agent_0", STAY))
+    call = calls.get(interface, lambda: submit(env, "agent_0", STAY))
     refuse(ResetNeededError, "the episode is over; reset before", call)
-    if face is AbstractEnvironment:
+    if interface is AbstractEnvironment:
         env.step(0)
         refuse(ResetNeededError, "the episode is over", lambda: env.step(1))
     assert env.digest() == digest
@@ -211,13 +211,13 @@ def test_after_the_end(face: type[Any]) -> None:
 # -- agents that are not there ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("face", FACES[:4])
+@pytest.mark.parametrize("interface", INTERFACES[:4])
 @pytest.mark.parametrize("agent", ["agent_9", "", None, 0, ["agent_0"], "all", math.nan])
-def test_agents_that_are_not_there(face: type[Any], agent: Any) -> None:
-    env = fresh(face)
+def test_agents_that_are_not_there(interface: type[Any], agent: Any) -> None:
+    env = fresh(interface)
     before = env.snapshot()
     refuse(AgentError, "agents are agent_0, agent_1", lambda: look(env, agent))
-    if face is PerceptionInterface:
+    if interface is PerceptionInterface:
         refuse(AgentError, "agents are", lambda: env.execute_action(agent, "stay"))
         refuse(AgentError, "agents are", lambda: env.send_message(agent, "all", "hi"))
         refuse(AgentError, "agents are", lambda: env.poll_messages(agent))
@@ -229,18 +229,18 @@ def test_agents_that_are_not_there(face: type[Any], agent: Any) -> None:
 
 
 @by_command
-def test_agents_of_partners_and_ended_agents(face: type[Any]) -> None:
-    env = fresh(face, partners={"agent_1": "noop"})
+def test_agents_of_partners_and_ended_agents(interface: type[Any]) -> None:
+    env = fresh(interface, partners={"agent_1": "noop"})
     refuse(AgentError, "played by a partner; yours are agent_0", lambda: look(env, "agent_1"))
     refuse(AgentError, "played by a partner", lambda: submit(env, "agent_1", STAY))
-    env = fresh(face)
+    env = fresh(interface)
     submit(env, "agent_1", STAY)
     submit(env, "agent_0", {"action_type": "move", "parameters": {"direction": "right"}})
     digest = env.digest()
     words = "agent 'agent_0' has ended; agents in play: agent_1"
     refuse(AgentError, words, lambda: submit(env, "agent_0", STAY))
     assert env.digest() == digest
-    late = face("TextProbe", agents=2, join_at=(0, 3))
+    late = interface("TextProbe", agents=2, join_at=(0, 3))
     reset(late, seed=0)
     refuse(AgentError, "not in play yet", lambda: submit(late, "agent_1", {"action_type": "wait"}))
 
@@ -286,8 +286,8 @@ def test_ended_explorers_neither_act_nor_speak() -> None:
     ],
     ids=lambda value: repr(value)[:50],
 )
-def test_what_is_no_command_changes_nothing(face: type[Any], command: Any, words: str) -> None:
-    env = fresh(face)
+def test_what_is_no_command_changes_nothing(interface: type[Any], command: Any, words: str) -> None:
+    env = fresh(interface)
     submit(env, "agent_1", STAY)
     before = env.snapshot()
     refuse(ActionError, words, lambda: submit(env, "agent_0", command))
@@ -359,10 +359,10 @@ def test_time_steps_come_in_order() -> None:
     assert env.time_step == 1
 
 
-@every_face
+@every_interface
 @pytest.mark.parametrize("seed", [-1, 2**63, 1.0, True, "1", math.nan])
-def test_seeds_are_checked(face: type[Any], seed: Any) -> None:
-    env = fresh(face)
+def test_seeds_are_checked(interface: type[Any], seed: Any) -> None:
+    env = fresh(interface)
     digest = env.digest()
     refuse(ConfigError, "seeds are integers from 0 to", lambda: reset(env, seed=seed))
     assert env.digest() == digest

@@ -264,13 +264,13 @@ def test_a_step_tells_all_that_happened_in_it() -> None:
         made.targets.hear("DSE_STEP_ATTEMPT_START", name, {"target_coords": [1, 0]})
     letter = {"sender": "a", "recipient": "b", "message": "hi"}
     said = Command("say", {"text": "hi"})
-    misread = InvalidAction(Outcome.UNPARSABLE, "no such verb")
+    invalid = InvalidAction(Outcome.UNPARSABLE, "no such verb")
     notes = {
         1: {"feedback": "You fall.", "milestones": [], "other": 1},
         0: {"milestones": ["door"], "events": ["bang"], "fault": "slow"},
     }
     over = result(True, terminated=[True, False, True], truncated=[False, True, False], notes=notes)
-    data = made.step_data(record, small_world(), [said, misread, 0], over, [letter], "d")
+    data = made.step_data(record, small_world(), [said, invalid, 0], over, [letter], "d")
     told = {
         "kind": "step",
         "commands": {
@@ -354,8 +354,8 @@ def test_acts_are_written_as_they_were_understood() -> None:
     told = act_value(np.int64(4))
     assert (told, type(told)) == (4, int)
     assert act_value(Command("go", {})) == {"type": "go", "parameters": {}}
-    misread = InvalidAction(Outcome.TOO_LONG, "too long")
-    assert act_value(misread) == {"misread": "too_long", "message": "too long"}
+    invalid = InvalidAction(Outcome.TOO_LONG, "too long")
+    assert act_value(invalid) == {"misread": "too_long", "message": "too long"}
 
 
 def test_goals_are_described_in_the_config_of_now() -> None:

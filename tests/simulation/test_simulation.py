@@ -97,7 +97,7 @@ def test_the_seeds_commands_as_data_win_too() -> None:
     assert Simulation("lost_key", {AGENT: Scripted(*lines)}).run().won
 
 
-def test_states_are_those_of_the_parallel_face() -> None:
+def test_states_are_those_of_the_parallel_env() -> None:
     simulation = Simulation("lost_key", {AGENT: Scripted(*SEVEN)}, seed=4)
     env = piase_gym.parallel_env("TextRoom", scenario="lost_key", actions="text")
     env.reset(seed=4)
