@@ -484,7 +484,7 @@ def blocks(name: str) -> list[str]:
 
 @pytest.mark.parametrize("block", blocks("benchmarks.md"), ids=range(len(blocks("benchmarks.md"))))
 def test_the_page_runs_as_printed(block: str) -> None:
-    done = run_python("-c", block, own=False)
+    done = run_python("-c", block, warm="with_others")
     assert done.returncode == 0, done.stderr
 
 

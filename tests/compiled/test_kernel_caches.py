@@ -157,7 +157,7 @@ def run(folder: Path, code: str, **settings: Any) -> Any:
         "NUMBA_CACHE_DIR": str(folder / "cache"),
         **settings,
     }
-    done = run_python("-c", code, env=environment, cwd=folder, own=False)
+    done = run_python("-c", code, env=environment, cwd=folder, warm="with_others")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -325,7 +325,7 @@ except IndexError:
 @pytest.mark.parametrize(("start", "to"), [(9, 0), (-1, 0), (0, 9), (0, -1)])
 def test_words_beyond_an_array_are_noticed_where_bounds_are_checked(start: int, to: int) -> None:
     settings = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
-    done = run_python("-c", WORDS % (start, to), env=settings, own=False)
+    done = run_python("-c", WORDS % (start, to), env=settings, warm="with_others")
     assert done.stdout.strip() == "True", done.stderr
 
 

@@ -56,7 +56,7 @@ print(json.dumps(plain(seen), default=str))
 def play(cases: Any, steps: int = 12, **settings: str) -> Any:
     """Play in another process and return all that was seen, case by case."""
     words = ("-W", "error", "-c", PLAY, json.dumps([cases, steps]))
-    done = run_python(*words, env={**os.environ, **settings}, own=False)
+    done = run_python(*words, env={**os.environ, **settings}, warm="with_others")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -91,7 +91,7 @@ def ruin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(site: Path, code: str, *flags: str) -> subprocess.CompletedProcess[str]:
     """Run code where these packages are installed."""
     path = os.pathsep.join([str(site), environment()["PYTHONPATH"]])
-    return run_python(*flags, "-c", code, env=environment(PYTHONPATH=path), own=False)
+    return run_python(*flags, "-c", code, env=environment(PYTHONPATH=path), warm="with_others")
 
 
 def printed(site: Path, code: str) -> str:

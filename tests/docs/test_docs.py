@@ -26,7 +26,8 @@ LANDING = re.findall(r"```python\n(.*?)```", (ROOT / "docs/index.md").read_text(
 def test_readme_blocks_run(block: str) -> None:
     if "stable_baselines3" in block:
         pytest.importorskip("stable_baselines3")
-    done = run_python("-c", block, own=False)
+    warm = "with_torch" if "stable_baselines3" in block else "with_others"
+    done = run_python("-c", block, warm=warm)
     assert done.returncode == 0, done.stderr
 
 
@@ -61,8 +62,8 @@ def test_what_is_drawn_and_filmed(title: str, block: str, tmp_path: Path) -> Non
     for name in ("PIL", "moviepy", "stable_baselines3"):
         pytest.importorskip(name)
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    words, env = ("-W", "ignore", "-c", block), {**os.environ, "PYTHONPATH": path}
-    done = run_python(*words, cwd=tmp_path, env=env, own=False)
+    env, warm = {**os.environ, "PYTHONPATH": path}, "with_torch"
+    done = run_python("-c", block, cwd=tmp_path, env=env, warm=warm)
     assert done.returncode == 0, done.stderr
     suffix = ".png" if title == "One picture" else ".mp4"
     made = [file for file in tmp_path.rglob("*") if file.suffix == suffix]

@@ -39,7 +39,8 @@ def piase(
     command, given = [*COMMAND, *words], stdin if isinstance(stdin, bytes) else stdin.encode()
     place: Any = {"cwd": cwd, "env": environment(COLUMNS=str(columns), **env), "timeout": DEADLINE}
     if "PYTHONIOENCODING" not in env:
-        return run_python(*command[1:], stdin=given, own=not env, **place)
+        warm = "with_others" if "PYTHONPATH" in env else "with_piase_gym"
+        return run_python(*command[1:], stdin=given, warm=warm, **place)
     done = subprocess.run(command, input=given, capture_output=True, check=False, **place)
     out, said = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     return subprocess.CompletedProcess(command, done.returncode, out, said)

@@ -4,12 +4,13 @@ A third of the time of many tests went into imports. A fork is as much a process
 other, with its streams, environment, folder and exit status; only what is imported already is not
 imported again. The command line itself is: it reads the environment when it is imported. Where a
 test is about what a program imports of piase_gym, or about a copy of it, the fork is of a Python
-that has imported the packages of others alone.
+that has imported the packages of others alone (`with_others`, `with_torch`).
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import gc
 import importlib
@@ -32,6 +33,8 @@ SEPARATE = ("piase_gym.cli",)
 """Modules that each fork imports by itself."""
 OTHERS = ("gymnasium", "numba", "pettingzoo", "pydantic", "yaml")
 """Packages of others that most programs with piase_gym import."""
+LEARNERS = ("torch", "torch._dynamo", "stable_baselines3", "sb3_contrib")
+"""Those that programs import as well which train."""
 _lock = threading.Lock()
 
 
@@ -41,7 +44,7 @@ def run_python(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 600,
-    own: bool = True,
+    warm: str = "with_piase_gym",
 ) -> subprocess.CompletedProcess[str]:
     """Do what ``python -m MODULE ...`` or ``python -c CODE ...`` does.
 
@@ -51,7 +54,7 @@ def run_python(
         cwd: Its folder.
         env: Its environment.
         timeout: Seconds until it is killed.
-        own: Whether piase_gym is imported already, as the packages of others are.
+        warm: What is imported already: ``with_piase_gym``, ``with_others`` or ``with_torch``.
     """
     flags, words = (words[:2], words[2:]) if words[0] == "-W" else ((), words)
     with tempfile.TemporaryDirectory() as folder:
@@ -64,15 +67,15 @@ def run_python(
             "env": dict(os.environ if env is None else env),
             "timeout": round(timeout),
         }
-        status = _ask(json.dumps(asked), own, *flags)
+        status = _ask(json.dumps(asked), warm, *flags)
         out, said = (path.read_text("utf-8") for path in streams[1:])
         return subprocess.CompletedProcess(["python", *words], status, out, said)
 
 
-def _ask(line: str, own: bool, *flags: str) -> int:
+def _ask(line: str, warm: str, *flags: str) -> int:
     """Let a warm Python fork; wait for the fork's end."""
     with _lock:
-        server = _server(own, *flags)
+        server = _server(warm, *flags)
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write(line + "\n")
@@ -81,11 +84,11 @@ def _ask(line: str, own: bool, *flags: str) -> int:
 
 
 @functools.cache
-def _server(own: bool, *flags: str) -> subprocess.Popen[str]:
+def _server(warm: str, *flags: str) -> subprocess.Popen[str]:
     """Start a warm Python; it ends with this process."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     server = subprocess.Popen(
-        [sys.executable, *flags, "-m", "tests.helpers.warm_python", *["own"][:own]],
+        [sys.executable, *flags, "-m", "tests.helpers.warm_python", warm],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -99,9 +102,9 @@ def _server(own: bool, *flags: str) -> subprocess.Popen[str]:
 # -- in the warm Python -------------------------------------------------------------------
 
 
-def warm_up(own: bool) -> None:
+def warm_up(warm: str) -> None:
     """Import what most forks need; if it may be of piase_gym, load the kernels of one world."""
-    if own:
+    if warm == "with_piase_gym":
         import piase_gym
         import piase_gym.cli.app
 
@@ -112,8 +115,9 @@ def warm_up(own: bool) -> None:
             if name.startswith(SEPARATE):
                 del sys.modules[name]
     else:
-        for name in OTHERS:
-            importlib.import_module(name)
+        for name in OTHERS + LEARNERS * (warm == "with_torch"):
+            with contextlib.suppress(ImportError):  # the fork says so that needs it
+                importlib.import_module(name)
         import numba
 
         numba.njit(lambda number: number)(1)  # numba imports most of itself when it first compiles
@@ -169,5 +173,5 @@ def become(asked: Mapping[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    warm_up(own="own" in sys.argv)
+    warm_up(sys.argv[1])
     become(serve())

@@ -24,7 +24,7 @@ BLOCKS_OF_OWN = re.findall(r"```python\n(.*?)```", OWN, re.S)
 @pytest.mark.parametrize("block", BLOCKS + BLOCKS_OF_OWN)
 def test_blocks_run(block: str, tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = run_python("-W", "error", "-c", block, cwd=tmp_path, env=env, own=False)
+    done = run_python("-W", "error", "-c", block, cwd=tmp_path, env=env, warm="with_others")
     assert done.returncode == 0, done.stderr
 
 

@@ -34,7 +34,7 @@ def python(folder: Path, code: str) -> str:
     """Run code in the folder of the page's files."""
     path = os.pathsep.join([str(folder), environment()["PYTHONPATH"]])
     env = environment(PYTHONPATH=path)
-    done = run_python("-W", "error", "-c", code, cwd=folder, env=env, own=False)
+    done = run_python("-W", "error", "-c", code, cwd=folder, env=env, warm="with_others")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
