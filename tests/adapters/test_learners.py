@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import piase_gym
 from piase_gym.errors import ConfigError
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.helpers.checkers import parallel_api_test
+from tests.helpers.warm_python import run_python
 from tests.paths import DOCS, ROOT
 
 PAGE = (DOCS / "learners.md").read_text("utf-8")
@@ -53,17 +52,11 @@ def test_recipes_run(title: str, tmp_path: Path) -> None:
     if lacking:
         pytest.skip(f"{', '.join(lacking)} is not installed")
     code = RECIPES[title] + (JUDGE if "\ndef act(" in RECIPES[title] else "")
-    command = [sys.executable, "-c", code]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    run = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=1200,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-    )
+    env, warm = {**os.environ, "PYTHONPATH": path}, "with_others"
+    if "stable_baselines3" in code:
+        warm = "with_torch"
+    run = run_python("-c", code, cwd=tmp_path, env=env, timeout=1200, warm=warm)
     assert run.returncode == 0, run.stderr
 
 

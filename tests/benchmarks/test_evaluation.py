@@ -161,11 +161,11 @@ def test_workers_do_not_change_results() -> None:
     policies = {"random": "random", "restless": own.restless, "scripted": "scripted"}
     suite = Suite(name="two", rows=(Row(task=DOOR), GUEST), episodes=12)
     alone = evaluate(policies, suite, workers=1)
-    four = evaluate(policies, suite, workers=4)
+    two = evaluate(policies, suite, workers=2)
     assert alone.complete
-    assert alone.evidence() == four.evidence()
+    assert alone.evidence() == two.evidence()
     assert [replace(r, seconds=0.0) for r in alone.rows] == [
-        replace(r, seconds=0.0) for r in four.rows
+        replace(r, seconds=0.0) for r in two.rows
     ]
 
 
@@ -374,7 +374,7 @@ def test_a_policy_that_fails_sometimes_gets_no_score() -> None:
 
 
 def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
-    results = evaluate(own.Killer(str(tmp_path), forever=False), EMPTY, episodes=12, workers=2)
+    results = evaluate(own.Killer(str(tmp_path), forever=False), EMPTY, episodes=6, workers=2)
     assert len(list(tmp_path.glob("killed-*"))) >= 1
     assert results.complete
 
@@ -382,15 +382,15 @@ def test_a_worker_that_is_killed_once_costs_nothing(tmp_path: Path) -> None:
 def test_an_episode_that_kills_every_worker_is_given_up(tmp_path: Path) -> None:
     killer = own.Killer(str(tmp_path / "notes"), forever=True)
     (tmp_path / "notes").mkdir()
-    results = evaluate(killer, EMPTY, episodes=12, workers=2, out=tmp_path / "out")
+    results = evaluate(killer, EMPTY, episodes=6, workers=2, out=tmp_path / "out")
     (row,) = results.rows
     doomed = len(list((tmp_path / "notes").iterdir()))
     assert doomed >= 1
-    assert row.episodes == 12 - doomed
+    assert row.episodes == 6 - doomed
     assert sum(row.faults.values()) == doomed
     assert all("SIGKILL" in fault for fault in row.faults)
     # What was finished is on disk; what was not is played again by whoever resumes.
-    assert len(Journal(tmp_path / "out" / "episodes.jsonl").records) == 12 - doomed
+    assert len(Journal(tmp_path / "out" / "episodes.jsonl").records) == 6 - doomed
 
 
 def test_a_worker_that_is_killed_from_outside_costs_nothing(tmp_path: Path) -> None:

@@ -466,9 +466,9 @@ def test_failures_are_told_and_end_with_one(tmp_path: Path) -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\nfrom piase_gym.cli import main; main()"
     )
-    command = [sys.executable, "-c", code, "bench", "suite", EMPTY, "-n", "2", "-p"]
-    command += ["bad:policy", "--out", str(tmp_path / "out"), "--workers", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    words = ["-c", code, "bench", "suite", EMPTY, "-n", "2", "-p"]
+    words += ["bad:policy", "--out", str(tmp_path / "out"), "--workers", "1"]
+    done = run_python(*words)
     assert done.returncode == 1
     assert "2 of 2 failed" in done.stdout
     assert (tmp_path / "out" / "report.html").is_file()
@@ -484,9 +484,7 @@ def blocks(name: str) -> list[str]:
 
 @pytest.mark.parametrize("block", blocks("benchmarks.md"), ids=range(len(blocks("benchmarks.md"))))
 def test_the_page_runs_as_printed(block: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", block], capture_output=True, text=True, timeout=600, check=False
-    )
+    done = run_python("-c", block, warm="with_others")
     assert done.returncode == 0, done.stderr
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.warm_python import run_python
+from tests.paths import ROOT
 
 CODES = {
     "both streams": "import sys; print('one', 1.5); print('two', file=sys.stderr)",
@@ -42,12 +43,27 @@ def test_a_fork_does_what_a_new_python_does(code: str, tmp_path: Path) -> None:
         cwd=tmp_path,
         env=env,
     )
-    fork = run_python(*words, stdin=stdin.encode(), cwd=tmp_path, env=env)
-    assert (fork.returncode, fork.stdout, fork.stderr) == (
-        new.returncode,
-        new.stdout.decode("utf-8"),
-        new.stderr.decode("utf-8"),
+    seen = (new.returncode, new.stdout.decode("utf-8"), new.stderr.decode("utf-8"))
+    for warm in ("with_piase_gym", "with_others"):
+        fork = run_python(*words, stdin=stdin.encode(), cwd=tmp_path, env=env, warm=warm)
+        assert (fork.returncode, fork.stdout, fork.stderr) == seen
+
+
+def test_a_fork_finds_modules_and_settings_in_its_own_environment(tmp_path: Path) -> None:
+    (tmp_path / "piase_gym.py").write_text("copied = True\n", "utf-8")
+    code = (
+        "import numba, piase_gym, sys; print(piase_gym.copied, numba.config.CACHE_DIR, *sys.path)"
     )
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "here")}
+    done = run_python("-c", code, cwd=tmp_path, env=env, warm="with_others")
+    assert done.stdout.split()[:3] == ["True", str(tmp_path / "here"), str(tmp_path)]
+    assert str(ROOT) not in done.stdout.split()
+
+
+def test_a_fork_takes_warnings_for_errors_if_told_to() -> None:
+    code = "import warnings; warnings.warn('so'); print('went on')"
+    assert "UserWarning: so" in run_python("-W", "error", "-c", code, warm="with_others").stderr
+    assert run_python("-W", "ignore", "-c", code, warm="with_others").stdout == "went on\n"
 
 
 def test_an_error_ends_with_a_traceback(tmp_path: Path) -> None:

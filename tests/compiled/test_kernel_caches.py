@@ -10,8 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import version
@@ -23,6 +21,7 @@ import pytest
 import piase_gym
 from piase_gym.compiled import cache
 from piase_gym.compiled.cache import stamp
+from tests.helpers.warm_python import run_python
 from tests.paths import ROOT
 
 PACKAGE = Path(piase_gym.__file__).parent
@@ -158,10 +157,7 @@ def run(folder: Path, code: str, **settings: Any) -> Any:
         "NUMBA_CACHE_DIR": str(folder / "cache"),
         **settings,
     }
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = run_python("-c", code, env=environment, cwd=folder, warm="with_others")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -329,8 +325,7 @@ except IndexError:
 @pytest.mark.parametrize(("start", "to"), [(9, 0), (-1, 0), (0, 9), (0, -1)])
 def test_words_beyond_an_array_are_noticed_where_bounds_are_checked(start: int, to: int) -> None:
     settings = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
-    command = [sys.executable, "-c", WORDS % (start, to)]
-    done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+    done = run_python("-c", WORDS % (start, to), env=settings, warm="with_others")
     assert done.stdout.strip() == "True", done.stderr
 
 

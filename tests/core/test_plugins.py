@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.cli_runner import ROOT, environment, piase
+from tests.helpers.warm_python import run_python
 
 PAGE = (ROOT / "docs" / "plugins.md").read_text("utf-8")
 TUTORIAL = (ROOT / "docs" / "tutorial_world.md").read_text("utf-8")
@@ -90,13 +91,7 @@ def ruin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(site: Path, code: str, *flags: str) -> subprocess.CompletedProcess[str]:
     """Run code where these packages are installed."""
     path = os.pathsep.join([str(site), environment()["PYTHONPATH"]])
-    return subprocess.run(
-        [sys.executable, *flags, "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment(PYTHONPATH=path),
-    )
+    return run_python(*flags, "-c", code, env=environment(PYTHONPATH=path), warm="with_others")
 
 
 def printed(site: Path, code: str) -> str:

@@ -19,9 +19,8 @@ from tests.curricula.helpers import Table
 from tests.helpers.needs import need
 
 NAMES = curricula.names()
-CONFIGS = {
-    (name, step.order): config for name in NAMES for step, config in curricula.load(name).configs()
-}
+load = cache(curricula.load)
+CONFIGS = {(name, step.order): config for name in NAMES for step, config in load(name).configs()}
 
 
 FIXED = ("envelope", "agent_ids")
@@ -29,12 +28,12 @@ FIXED = ("envelope", "agent_ids")
 
 def learner(name: str) -> str:
     """Return the agent that a curriculum is for."""
-    return curricula.load(name).agent or "agent_0"
+    return load(name).agent or "agent_0"
 
 
 def metric_of(name: str) -> str:
     """Return the metric by which a curriculum's steps are judged."""
-    (metric,) = {c.metric for step in curricula.load(name).steps for c in step.completion_criteria}
+    (metric,) = {c.metric for step in load(name).steps for c in step.completion_criteria}
     return metric
 
 
@@ -43,9 +42,9 @@ def success(name: str, order: int, policy: str, episodes: int, seed: int = 0) ->
 
     The learner plays so, and all others, but for the curriculum's partners.
     """
-    need(curricula.load(name).world)
-    made, agent, found = curricula.load(name), learner(name), []
-    env = piase_gym.parallel_env(CONFIGS[name, order])
+    need(load(name).world)
+    made, agent, found = load(name), learner(name), []
+    env = piase_gym.parallel_env(CONFIGS[name, order], view="vector")  # texts take long
     world = env.unwrapped.world
     seats = {n: make_agent(made.partners.get(n, policy)) for n in world.agents}
     for number in range(episodes):
@@ -77,21 +76,21 @@ def play_on(env: Any, seats: Mapping[str, Agent]) -> dict[str, str]:
 def test_what_ships() -> None:
     first = ("apprentice", "ask_the_data", "chores", "door_key", "explore", "give_and_take")
     assert (*first, "hands_on", "pantry", "rooms", "speak_up", "text_quest") == NAMES
-    counts = {name: len(curricula.load(name).steps) for name in NAMES}
+    counts = {name: len(load(name).steps) for name in NAMES}
     assert counts == {**dict.fromkeys(NAMES, 5), "speak_up": 9}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_wrong_with_what_ships(name: str) -> None:
-    need(curricula.load(name).world)
-    assert curricula.load(name).warnings == ()
+    need(load(name).world)
+    assert load(name).warnings == ()
     assert [f for f in lint(name) if f.level != "note"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_spaces_hold_every_step(name: str) -> None:
-    need(curricula.load(name).world)
-    made = curricula.load(name)
+    need(load(name).world)
+    made = load(name)
     assert made.world is not None
     env = piase_gym.parallel_env(made.world, envelope=made.envelope())
     env.reset(seed=0)
@@ -106,7 +105,7 @@ def test_spaces_hold_every_step(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_oracle_goes_straight_through(name: str) -> None:
-    made, agent, table = curricula.load(name), learner(name), Table()
+    made, agent, table = load(name), learner(name), Table()
     manager, module = CurriculumManager(made), AdaptationDecisionModule(table)
     manager.start(agent)
     while (step := manager.get_current_step_object(agent)) is not None:
@@ -123,7 +122,7 @@ def test_an_oracle_goes_straight_through(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "order"), CONFIGS)
 def test_no_step_is_done_by_chance(name: str, order: int) -> None:
-    step = curricula.load(name).step(order)
+    step = load(name).step(order)
     (criterion,) = step.completion_criteria
     rate = success(name, order, "random", 40, seed=7)
     assert rate < float(criterion.value) - (0.25 if criterion.metric == "success_rate" else 0.2)
@@ -132,7 +131,7 @@ def test_no_step_is_done_by_chance(name: str, order: int) -> None:
 
 
 def test_a_random_agent_is_hinted_sent_back_and_failed() -> None:
-    made, table = curricula.load("door_key"), Table()
+    made, table = load("door_key"), Table()
     manager, module = CurriculumManager(made), AdaptationDecisionModule(table)
     manager.start("agent_0")
     made_up = {1: 0.95, 2: 0.0}  # it can walk, and no more
@@ -149,7 +148,7 @@ def test_a_random_agent_is_hinted_sent_back_and_failed() -> None:
 
 
 def test_quests_come_with_a_prompt() -> None:
-    made = curricula.load("text_quest")
+    made = load("text_quest")
     for step in made.steps:
         prompt = prompt_of(made, step)
         assert prompt is not None
@@ -282,8 +281,8 @@ def test_the_speaker_sees_the_way_and_the_listener_does_not(order: int) -> None:
 
 def lead_through(name: str, policy: str, attempts: int) -> Any:
     """Play a curriculum in an environment, every seat by the same policy; returns the wrapper."""
-    made = curricula.load(name)
-    bare = piase_gym.parallel_env(str(made.world), envelope=made.envelope())
+    made = load(name)
+    bare = piase_gym.parallel_env(str(made.world), envelope=made.envelope(), view="vector")
     env = CurriculumWrapper(bare, made)
     seats = {n: make_agent(made.partners.get(n, policy)) for n in env.possible_agents}
     for seed in range(attempts * 20):
@@ -299,15 +298,15 @@ def lead_through(name: str, policy: str, attempts: int) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_oracle_is_led_through(name: str) -> None:
-    need(curricula.load(name).world)
-    orders = [step.order for step in curricula.load(name).steps]
+    need(load(name).world)
+    orders = [step.order for step in load(name).steps]
     env = lead_through(name, "oracle", attempts=len(orders))
     progress = env.progress[learner(name)]
     assert progress.finished
     assert [d.decision for d in env.decisions] == ["PROCEED"] * len(orders)
     assert progress.completed_steps == orders
     for decision in env.decisions:
-        (criterion,) = curricula.load(name).step(decision.step).completion_criteria
+        (criterion,) = load(name).step(decision.step).completion_criteria
         assert set(decision.values) == {metric_of(name)}
         assert float(criterion.value) <= decision.values[metric_of(name)] <= 1.0
         assert decision.values[metric_of(name)] == 1.0 or name == "give_and_take"
@@ -315,9 +314,9 @@ def test_an_oracle_is_led_through(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_random_agent_stays_behind(name: str) -> None:
-    need(curricula.load(name).world)
+    need(load(name).world)
     env = lead_through(name, "random", attempts=5)
-    made, agent = curricula.load(name), learner(name)
+    made, agent = load(name), learner(name)
     assert [d.step for d in env.decisions] == [1] * 5
     assert sum(d.decision == "APPLY_HINT_01" for d in env.decisions) <= 1
     for decision in env.decisions:  # each can be taken again from the values that it names

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -554,9 +552,7 @@ def test_a_run_that_was_killed_ends_as_if_it_had_not_been(tmp_path: Path) -> Non
     whole.close()
     for how, steps in (("anew", 100), ("again", 70), ("again", 40)):
         words = [str(tmp_path / "parts"), repr(fields), how, str(steps)]
-        done = subprocess.run(
-            [sys.executable, "-c", BREAK, *words], capture_output=True, text=True, check=False
-        )
+        done = run_python("-c", BREAK, *words, warm="with_torch")
         assert done.returncode == -9, done.stderr
     last = run_of(tmp_path / "parts", resume=True, **fields)
     last.train()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from piase_gym.cli.game.session import play_oracle
 from piase_gym.core.events import OWN_KINDS
 from tests.helpers.needs import here
 from tests.helpers.scripts import module_at
+from tests.helpers.warm_python import run_python
 from tests.paths import ROOT
 
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
@@ -27,8 +26,8 @@ LANDING = re.findall(r"```python\n(.*?)```", (ROOT / "docs/index.md").read_text(
 def test_readme_blocks_run(block: str) -> None:
     if "stable_baselines3" in block:
         pytest.importorskip("stable_baselines3")
-    command = [sys.executable, "-c", block]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    warm = "with_torch" if "stable_baselines3" in block else "with_others"
+    done = run_python("-c", block, warm=warm)
     assert done.returncode == 0, done.stderr
 
 
@@ -62,12 +61,9 @@ SEEING = re.findall(
 def test_what_is_drawn_and_filmed(title: str, block: str, tmp_path: Path) -> None:
     for name in ("PIL", "moviepy", "stable_baselines3"):
         pytest.importorskip(name)
-    command = [sys.executable, "-W", "ignore", "-c", block]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True,
-        text=True, timeout=300, check=False,
-    )  # fmt: skip
+    env, warm = {**os.environ, "PYTHONPATH": path}, "with_torch"
+    done = run_python("-c", block, cwd=tmp_path, env=env, warm=warm)
     assert done.returncode == 0, done.stderr
     suffix = ".png" if title == "One picture" else ".mp4"
     made = [file for file in tmp_path.rglob("*") if file.suffix == suffix]

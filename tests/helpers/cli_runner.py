@@ -32,14 +32,15 @@ def environment(**changes: str) -> dict[str, str]:
 def piase(
     *words: str, stdin: str | bytes = "", cwd: Path | None = None, columns: int = 80, **env: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run `piase` with some words and lines on standard input.
+    """Run `piase` with some words and lines on standard input, in a fork; see `warm_python`.
 
-    It gets a new Python if the environment is to differ, and else a fork; see `warm_python`.
+    It gets a new Python if what it prints is to be encoded otherwise.
     """
     command, given = [*COMMAND, *words], stdin if isinstance(stdin, bytes) else stdin.encode()
     place: Any = {"cwd": cwd, "env": environment(COLUMNS=str(columns), **env), "timeout": DEADLINE}
-    if not env:
-        return run_python(*command[1:], stdin=given, **place)
+    if "PYTHONIOENCODING" not in env:
+        warm = "with_others" if "PYTHONPATH" in env else "with_piase_gym"
+        return run_python(*command[1:], stdin=given, warm=warm, **place)
     done = subprocess.run(command, input=given, capture_output=True, check=False, **place)
     out, said = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     return subprocess.CompletedProcess(command, done.returncode, out, said)

@@ -2,14 +2,18 @@
 
 A third of the time of many tests went into imports. A fork is as much a process of its own as any
 other, with its streams, environment, folder and exit status; only what is imported already is not
-imported again. The command line itself is: it reads the environment when it is imported.
+imported again. The command line itself is: it reads the environment when it is imported. Where a
+test is about what a program imports of piase_gym, or about a copy of it, the fork is of a Python
+that has imported the packages of others alone (`with_others`, `with_torch`).
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import gc
+import importlib
 import json
 import os
 import runpy
@@ -27,6 +31,10 @@ from tests.paths import ROOT
 
 SEPARATE = ("piase_gym.cli",)
 """Modules that each fork imports by itself."""
+OTHERS = ("gymnasium", "numba", "pettingzoo", "pydantic", "yaml")
+"""Packages of others that most programs with piase_gym import."""
+LEARNERS = ("torch", "torch._dynamo", "stable_baselines3", "sb3_contrib")
+"""Those that programs import as well which train."""
 _lock = threading.Lock()
 
 
@@ -36,16 +44,19 @@ def run_python(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     timeout: float = 600,
+    warm: str = "with_piase_gym",
 ) -> subprocess.CompletedProcess[str]:
     """Do what ``python -m MODULE ...`` or ``python -c CODE ...`` does.
 
     Args:
-        words: What follows ``python``.
+        words: What follows ``python``; ``-W ACTION`` may come first.
         stdin: What the process reads.
         cwd: Its folder.
         env: Its environment.
         timeout: Seconds until it is killed.
+        warm: What is imported already: ``with_piase_gym``, ``with_others`` or ``with_torch``.
     """
+    flags, words = (words[:2], words[2:]) if words[0] == "-W" else ((), words)
     with tempfile.TemporaryDirectory() as folder:
         streams = [Path(folder, name) for name in ("stdin", "stdout", "stderr")]
         streams[0].write_bytes(stdin)
@@ -56,15 +67,15 @@ def run_python(
             "env": dict(os.environ if env is None else env),
             "timeout": round(timeout),
         }
-        status = _ask(json.dumps(asked))
+        status = _ask(json.dumps(asked), warm, *flags)
         out, said = (path.read_text("utf-8") for path in streams[1:])
         return subprocess.CompletedProcess(["python", *words], status, out, said)
 
 
-def _ask(line: str) -> int:
-    """Let the warm Python fork; wait for the fork's end."""
+def _ask(line: str, warm: str, *flags: str) -> int:
+    """Let a warm Python fork; wait for the fork's end."""
     with _lock:
-        server = _server()
+        server = _server(warm, *flags)
         assert server.stdin is not None
         assert server.stdout is not None
         server.stdin.write(line + "\n")
@@ -73,11 +84,11 @@ def _ask(line: str) -> int:
 
 
 @functools.cache
-def _server() -> subprocess.Popen[str]:
-    """Start the warm Python; it ends with this process."""
+def _server(warm: str, *flags: str) -> subprocess.Popen[str]:
+    """Start a warm Python; it ends with this process."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.helpers.warm_python"],
+        [sys.executable, *flags, "-m", "tests.helpers.warm_python", warm],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -91,17 +102,25 @@ def _server() -> subprocess.Popen[str]:
 # -- in the warm Python -------------------------------------------------------------------
 
 
-def warm_up() -> None:
-    """Import what most forks need, and load the kernels of one world."""
-    import piase_gym
-    import piase_gym.cli.app
+def warm_up(warm: str) -> None:
+    """Import what most forks need; if it may be of piase_gym, load the kernels of one world."""
+    if warm == "with_piase_gym":
+        import piase_gym
+        import piase_gym.cli.app
 
-    env = piase_gym.parallel_env("GridWorld")
-    env.reset(seed=0)
-    env.step(dict.fromkeys(env.agents, 0))
-    for name in list(sys.modules):
-        if name.startswith(SEPARATE):
-            del sys.modules[name]
+        env = piase_gym.parallel_env("GridWorld")
+        env.reset(seed=0)
+        env.step(dict.fromkeys(env.agents, 0))
+        for name in list(sys.modules):
+            if name.startswith(SEPARATE):
+                del sys.modules[name]
+    else:
+        for name in OTHERS + LEARNERS * (warm == "with_torch"):
+            with contextlib.suppress(ImportError):  # the fork says so that needs it
+                importlib.import_module(name)
+        import numba
+
+        numba.njit(lambda number: number)(1)  # numba imports most of itself when it first compiles
     gc.collect()
     gc.freeze()  # forks need not look at all this again, and share its memory
 
@@ -119,15 +138,25 @@ def serve() -> dict[str, Any]:
     sys.exit()
 
 
+def _places() -> list[str]:
+    """Return the folders that the environment names for modules."""
+    return [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+
+
 def become(asked: Mapping[str, Any]) -> None:
     """Do in a fork what it was made for."""
     signal.alarm(asked["timeout"])
     for number, path in enumerate(asked["streams"]):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT
         os.dup2(os.open(path, flags), number)
+    left = [place for place in sys.path[1:] if place not in _places()]
     os.environ.clear()
     os.environ.update(asked["env"])
     os.chdir(asked["cwd"])
+    sys.path[1:] = _places() + left
+    sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
+    if "numba" in sys.modules:
+        sys.modules["numba"].config.reload_config()  # it reads the environment when it is imported
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
@@ -144,5 +173,5 @@ def become(asked: Mapping[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    warm_up()
+    warm_up(sys.argv[1])
     become(serve())

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 
 from piase_gym.interfaces import AbstractEnvironment, BaseEnv, Environment, PerceptionInterface
 from piase_gym.worlds.own.faults import Reason
+from tests.helpers.warm_python import run_python
 from tests.paths import DOCS, ROOT
 
 PAGE = DOCS / "document_interfaces.md"
@@ -24,11 +23,8 @@ BLOCKS_OF_OWN = re.findall(r"```python\n(.*?)```", OWN, re.S)
 
 @pytest.mark.parametrize("block", BLOCKS + BLOCKS_OF_OWN)
 def test_blocks_run(block: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-c", block]
-    where: dict[str, Any] = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, **where
-    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = run_python("-W", "error", "-c", block, cwd=tmp_path, env=env, warm="with_others")
     assert done.returncode == 0, done.stderr
 
 

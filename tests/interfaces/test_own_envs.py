@@ -53,6 +53,8 @@ from piase_gym.errors import (
 from piase_gym.interfaces.environment import WorldEnvironment
 from piase_gym.testing import WORLD_CHECKS, run_checks
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
+from tests.helpers.cli_runner import piase
+from tests.helpers.warm_python import run_python
 from tests.interfaces.own_envs import KINDS, Broken, Dice, Lamps, Street, Tower
 from tests.paths import SHARED
 
@@ -449,15 +451,12 @@ def test_a_replay_elsewhere_says_what_to_import(tmp_path: Path) -> None:
     play(env, 0)
     env.close()
     code = f"from piase_gym import runs; print(runs.replay({str(path)!r}).ok)"
-    run = [sys.executable, "-c"]
-    done = subprocess.run([*run, code], capture_output=True, text=True, check=False)
+    done = run_python("-c", code)
     assert f"import '{MODULE}' first; for a command, with --module {MODULE}" in done.stderr
     code_of_check = f"from piase_gym import runs; print(runs.validate({str(path)!r}))"
-    done = subprocess.run([*run, code_of_check], capture_output=True, text=True, check=False)
+    done = run_python("-c", code_of_check)
     assert f"line 1: this run is of '{MODULE}:Tower', " in done.stdout
-    done = subprocess.run(
-        [*run, f"import {MODULE}; {code}"], capture_output=True, text=True, check=False
-    )
+    done = run_python("-c", f"import {MODULE}; {code}")
     assert done.stdout == "True\n"
 
 
@@ -1169,9 +1168,7 @@ def test_the_kit_passes_on_an_own_environment_of_each_kind(kind: type[Any]) -> N
 
 
 def test_piase_check_takes_its_name() -> None:
-    command = [sys.executable, "-m", "piase_gym.cli", "check", "Tower", "--module", MODULE]
-    command += ["--only", "results_come_with_ends"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = piase("check", "Tower", "--module", MODULE, "--only", "results_come_with_ends")
     assert done.returncode == 0, done.stderr
     assert "1 passed" in done.stdout
 

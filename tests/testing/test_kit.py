@@ -15,6 +15,7 @@ from gymnasium import spaces
 
 from piase_gym import testing
 from piase_gym.errors import PiaseError, UnknownNameError
+from piase_gym.testing import subject
 from piase_gym.testing import values as plainly
 from piase_gym.testing.text_edits import edits_of, vocabulary_of
 from tests import probes
@@ -70,6 +71,24 @@ def test_environments_that_are_no_longer_needed_are_closed() -> None:
     assert testing.run_env_checks(Counted, checks=["masks_fit"]).ok
     assert most <= 5
     assert not opened
+
+
+def test_worlds_with_snapshots_are_not_made_anew_for_every_action(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make, made = subject.parallel_env, list[str]()
+
+    def counted(target: Any, **options: Any) -> Any:
+        made.append(target)
+        return make(target, **options)
+
+    monkeypatch.setattr(subject, "parallel_env", counted)
+    report = testing.run_checks("SqlQuery", checks=["masks_fit"])
+    tried = re.search(r"(\d+) allowed actions tried", report.finding("masks_fit").detail)
+    assert report.ok
+    assert tried is not None
+    assert int(tried[1]) > 1000
+    assert len(made) < 10
 
 
 def pettingzoo_is_content(make: type[zoo.Meadow]) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from itertools import chain, combinations, product
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.cli_runner import ROOT, environment, piase
+from tests.helpers.warm_python import run_python
 
 PAGE = (ROOT / "docs" / "tutorial_world.md").read_text("utf-8")
 FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.S))
@@ -34,15 +33,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def python(folder: Path, code: str) -> str:
     """Run code in the folder of the page's files."""
     path = os.pathsep.join([str(folder), environment()["PYTHONPATH"]])
-    command = [sys.executable, "-W", "error", "-c", code]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env=environment(PYTHONPATH=path),
-    )
+    env = environment(PYTHONPATH=path)
+    done = run_python("-W", "error", "-c", code, cwd=folder, env=env, warm="with_others")
     assert done.returncode == 0, done.stderr
     return done.stdout
 

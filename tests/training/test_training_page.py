@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from piase_gym.benchmarks.studies import training_report as report
+from tests.helpers.warm_python import run_python
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "training.md").read_text("utf-8")
@@ -20,10 +19,7 @@ PAGE = (ROOT / "docs" / "training.md").read_text("utf-8")
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", PAGE, re.S), ids=range(2))
 def test_examples_run(block: str, tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
-    words = [sys.executable, "-c", block]
-    done = subprocess.run(
-        words, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
-    )
+    done = run_python("-c", block, cwd=tmp_path, warm="with_torch")
     assert done.returncode == 0, done.stderr
 
 

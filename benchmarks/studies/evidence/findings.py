@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,7 +26,8 @@ Value = Callable[[Line], float]
 
 def success(line: Line) -> float:
     """Return the share of its test that a training has won."""
-    return fmean(int(sign) for sign in line["won"])
+    won: str = line["won"]
+    return won.count("1") / len(won)
 
 
 def to_threshold(line: Line) -> float:
@@ -98,10 +100,17 @@ class Evidence:
         """The targets that have a complete seed."""
         return [target for target in TARGETS if self.complete(target)]
 
-    def of(self, arm: str, target: str) -> dict[int, Line]:
+    @cached_property
+    def _sorted(self) -> dict[tuple[str, str], dict[int, Line]]:
+        """The trainings by arm and target, then by seed."""
+        found: dict[tuple[str, str], dict[int, Line]] = {}
+        for line in self.lines:
+            found.setdefault((line["arm"], line["target"]), {})[line["seed"]] = line
+        return found
+
+    def of(self, arm: str, target: str) -> Mapping[int, Line]:
         """Return the trainings of an arm on a target, by seed."""
-        mine = [x for x in self.lines if (x["arm"], x["target"]) == (arm, target)]
-        return {line["seed"]: line for line in mine}
+        return self._sorted.get((arm, target), {})
 
     def complete(self, target: str) -> list[int]:
         """Return the seeds of a target that all arms have."""

@@ -10,6 +10,7 @@ import piase_gym
 from piase_gym.agents import Percept, ScriptedAgent
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.errors import UnsupportedError
+from piase_gym.worlds.grid_world.players.scripted import GridWorldScript
 from tests import probes
 
 
@@ -63,6 +64,19 @@ def test_food_is_lifted_alone_and_together() -> None:
     for seed in range(6):
         results, _ = episode(seed, max_steps=300, **together)
         assert set(results.values()) == {"won"}, seed
+
+
+def test_no_way_is_searched_for_to_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    search, asked = GridWorldScript._towards, list[set[Any]]()
+
+    def noted(self: Any, facts: Any, wanted: set[Any]) -> int | None:
+        asked.append(wanted)
+        return search(self, facts, wanted)
+
+    monkeypatch.setattr(GridWorldScript, "_towards", noted)
+    episode(0, layout="door_key", width=6, height=6)
+    assert asked
+    assert all(asked)
 
 
 def test_hungry_agents_eat() -> None:

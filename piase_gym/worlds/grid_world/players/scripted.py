@@ -63,7 +63,7 @@ class GridWorldScript:
         self._look(facts)
         if facts.status is not None and facts.status.role == "runner":
             return self._flee(facts)
-        for wanted in self._wishes(facts):
+        for wanted in filter(None, self._wishes(facts)):
             action = self._towards(facts, wanted)
             if action is not None:
                 return self._note(facts, self._patiently(facts, action))
@@ -204,7 +204,8 @@ class GridWorldScript:
                 action = ACTIONS[name] if first is None else first
                 if to != here:
                     there = to % stride - 1, to // stride - 1
-                    heapq.heappush(queue, (cost + 1, there, name, action))
+                    if (there, name) not in seen:
+                        heapq.heappush(queue, (cost + 1, there, name, action))
                 elif (cell[0] + dx, cell[1] + dy) in wanted:  # turn to it
                     heapq.heappush(queue, (cost + BUMP, cell, name, action))
         return None
