@@ -79,6 +79,24 @@ def test_forks_take_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        ({"at": -1}, "a run is cut after a step, 0 or more, not -1"),
+        ({"at": True}, "0 or more, not True"),
+        ({"at": 1.0}, r"0 or more, not 1\.0"),
+        ({"pairs": 0}, "pairs must be a positive number, not 0"),
+        ({"pairs": True}, "pairs must be a positive number, not True"),
+        ({"pairs": 2.0}, r"pairs must be a positive number, not 2\.0"),
+        ({"steps": 0}, "steps must be a positive number, not 0"),
+    ],
+)
+def test_forks_refuse_others(count: dict[str, Any], told: str, tmp_path: Path) -> None:
+    log(tmp_path / "run.jsonl", 100)
+    with pytest.raises(ConfigError, match=told):
+        runs.fork(tmp_path / "run.jsonl", **{"at": 2, "actions": {"agent_0": 2}, **count})
+
+
+@pytest.mark.parametrize(
     "make",
     [
         lambda n: AddMemory(piase_gym.parallel_env("GridWorld"), k=n).k,

@@ -493,18 +493,9 @@ def test_an_interval_needs_two_pairs() -> None:
     ("change", "told"),
     [
         ({}, ""),
-        ({"at": 0, "pairs": 1}, ""),
-        ({"at": -1}, "a run is cut after a step, 0 or more, not -1"),
-        ({"at": True}, "0 or more, not True"),
-        ({"at": 1.0}, "0 or more, not 1.0"),
-        ({"pairs": 0}, "pairs must be a positive number, not 0"),
-        ({"pairs": True}, "pairs must be a positive number, not True"),
-        ({"pairs": 2.0}, "pairs must be a positive number, not 2.0"),
         ({"metric": "joy"}, "unknown metric 'joy'"),
         ({"metric": len}, ""),
         ({"metric": 3}, "unknown metric 3"),
-        ({"steps": 4}, ""),
-        ({"steps": 0}, "steps must be a positive number, not 0"),
         ({"agent": "c"}, "there is no agent 'c'; agents are a, b"),
         ({"players": {"c": "random"}}, "there is no agent 'c'"),
         ({"change": Change(hints={"c": "x"})}, "there is no agent 'c'"),
@@ -520,12 +511,9 @@ def test_arguments_of_a_fork_are_checked(change: dict[str, Any], told: str) -> N
         "run": SimpleNamespace(agents=["a", "b"]),
         "change": Change(actions={"a": 1}),
         "players": {"b": "random"},
-        "pairs": 2,
         "vary": ["layout"],
         "metric": "won",
         "agent": "a",
-        "at": 3,
-        "steps": None,
     }
     if not told:
         counterfactuals._check(**usual | change)
