@@ -9,11 +9,13 @@ takes effect at once.
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from types import FrameType
+from typing import Any
 
 _MAIN = threading.main_thread().ident
 
@@ -28,7 +30,7 @@ class UninterruptedBlocks:
     def __init__(self) -> None:
         """Start outside of all blocks."""
         self._inside = self._watching = 0
-        self._missed = False
+        self._missed = self._in_notebook = False
 
     def __enter__(self) -> None:
         """Enter a block; blocks may be nested."""
@@ -46,9 +48,22 @@ class UninterruptedBlocks:
     def watch(self) -> None:
         """Hold back interrupts in blocks until `leave` has been called as often as this."""
         self._watching += 1
+        self._take_over()
+        shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+        if shell is not None and not self._in_notebook:
+            self._in_notebook = True
+            shell.events.register("pre_run_cell", self._begin_cell)
+
+    def _take_over(self) -> None:
+        """Handle interrupts from now on, unless other code does."""
         usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if usual and get_ident() == _MAIN:
             signal.signal(signal.SIGINT, self._on_interrupt)
+
+    def _begin_cell(self, _info: Any) -> None:
+        """Take over again: Jupyter puts the usual handler back before each cell."""
+        if self._watching:
+            self._take_over()
 
     def leave(self) -> None:
         """Let interrupts be raised at once again, as far as this caller is concerned."""
