@@ -105,6 +105,8 @@ class Sb3Agent(SeededAgent):
             bits = [mix64(draw + (k + 1) * GOLDEN) >> 12 for k in range(mean.size)]
             normal = [NormalDist().inv_cdf((b + 0.5) / 2.0**52) for b in bits]
             mean = mean + spread * np.reshape(normal, mean.shape)
+        if self.network.squashed:
+            mean = box.low + (np.tanh(mean) + 1.0) / 2.0 * (box.high - box.low)
         point: NDArray[Any] = np.clip(mean, box.low, box.high).astype(box.dtype)
         return point
 
