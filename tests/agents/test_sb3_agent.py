@@ -545,9 +545,9 @@ def test_fingerprints_of_models_are_of_what_they_play_by() -> None:
 
 
 def test_points_of_a_box_are_drawn_from_the_models_normal() -> None:
-    normal = np.full((1, 2), 0.5), np.full((1, 2), 2.0)
+    normal = np.full(4, 0.5), np.full(4, 2.0)  # the networks' outputs are flat
     network = SimpleNamespace(gaussian=lambda _: normal, squashed=False)
-    box = gymnasium.spaces.Box(-50.0, 50.0, (1, 2), np.float32)
+    box = gymnasium.spaces.Box(-50.0, 50.0, (2, 2), np.float32)
     agent: Any = SimpleNamespace(network=network, action_space=box, greedy=False)
     points = np.stack([Sb3Agent._point(agent, np.zeros(1), draw) for draw in range(4000)])
     found = points.reshape(-1)
