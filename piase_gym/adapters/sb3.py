@@ -39,6 +39,7 @@ class BatchVecEnv(AgentVecEnv):
         self.batch = batch
         agents = len(batch.agents)
         seen, acts = batch.observation_space, batch.action_space
+        self._idle = np.arange(acts.n) == batch.world.commands.index(batch.world.noop)
         super().__init__(batch.num_envs, agents, seen, acts, render_mode, infos)
 
     @property
@@ -58,7 +59,7 @@ class BatchVecEnv(AgentVecEnv):
         return VecStep(shown, alive, rewards, terminated, truncated, won, ended, last)
 
     def _masks(self) -> NDArray[Any]:
-        return self.batch.masks()
+        return np.where(self.batch.alive()[..., None], self.batch.masks(), self._idle)
 
     def _draw(self, env: int) -> Any:
         return self.batch.draw(env)

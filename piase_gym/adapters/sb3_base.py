@@ -193,7 +193,10 @@ class AgentVecEnv(VecEnv):
             rows[slot].update(self._end(slot, found))
         self._returns[dones], self._lengths[dones] = 0.0, 0
         self._playing = found.alive.reshape(-1)
-        return self._flat(found.shown), rewards.astype(np.float32), dones, rows
+        shown = self._flat(found.shown)
+        if not self._playing.all():  # who ended in this step has its last observation in the infos
+            shown = np.where(self._playing.reshape(-1, *[1] * (shown.ndim - 1)), shown, 0)
+        return shown, rewards.astype(np.float32), dones, rows
 
     def _rows(self) -> list[dict[str, Any]]:
         """Return what the infos of every slot have in any step."""

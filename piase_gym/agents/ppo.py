@@ -198,7 +198,8 @@ class PpoAgent(SeededAgent):
     """Plays a policy of the fast learner, one agent in one seat.
 
     A policy with memory begins each episode with an empty one. In a batch it identifies episodes by
-    their seeds; an episode whose beginning it did not see starts with an empty memory too.
+    their seeds, and those with equal seeds by their rows; an episode whose beginning it did not see
+    starts with an empty memory too.
 
     Args:
         path: A file written by ``piase train --algo batch_ppo`` or ``piase curriculum run``.
@@ -293,15 +294,13 @@ class PpoAgent(SeededAgent):
         memory = np.zeros((len(batch.seeds), length))
         if not length or not len(self._episodes):
             return memory
-        if np.array_equal(self._episodes, batch.seeds):
-            memory[:] = self._memories
-        else:
-            order = self._episodes.argsort()
-            place = np.searchsorted(self._episodes, batch.seeds, sorter=order)
-            place = order[place.clip(max=len(order) - 1)]
-            known = self._episodes[place] == batch.seeds
-            memory[known] = self._memories[place[known]]
-        memory[batch.steps == 0] = 0.0
+        order = self._episodes.argsort()
+        place = np.searchsorted(self._episodes, batch.seeds, sorter=order)
+        place = order[place.clip(max=len(order) - 1)]
+        if len(order) == len(place):  # several episodes may have one seed; each stays in its row
+            place = np.where(self._episodes == batch.seeds, np.arange(len(place)), place)
+        known = (self._episodes[place] == batch.seeds) & (batch.steps > 0)
+        memory[known] = self._memories[place[known]]
         return memory
 
     def _choose(

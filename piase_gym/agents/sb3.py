@@ -98,13 +98,15 @@ class Sb3Agent(SeededAgent):
 
     def _point(self, vector: NDArray[Any], draw: int) -> NDArray[Any]:
         """Return a point of the action box."""
-        mean, spread = self.network.gaussian(vector)
         box = self.action_space
         assert isinstance(box, spaces.Box)
+        mean, spread = (part.reshape(box.shape) for part in self.network.gaussian(vector))
         if not self.greedy:
             bits = [mix64(draw + (k + 1) * GOLDEN) >> 12 for k in range(mean.size)]
             normal = [NormalDist().inv_cdf((b + 0.5) / 2.0**52) for b in bits]
-            mean = mean + spread * np.reshape(normal, mean.shape)
+            mean = mean + spread * np.reshape(normal, box.shape)
+        if self.network.squashed:
+            mean = box.low + (np.tanh(mean) + 1.0) / 2.0 * (box.high - box.low)
         point: NDArray[Any] = np.clip(mean, box.low, box.high).astype(box.dtype)
         return point
 

@@ -22,11 +22,13 @@ from piase_gym.errors import MissingExtraError, PolicyError
 
 if TYPE_CHECKING:
     import torch
+    from stable_baselines3.common.policies import BasePolicy
     from stable_baselines3.common.save_util import load_from_zip_file
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 else:
     try:
         import torch
+        from stable_baselines3.common.policies import BasePolicy
         from stable_baselines3.common.save_util import load_from_zip_file
         from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
     except ModuleNotFoundError as error:
@@ -45,6 +47,7 @@ class Network:
         observation_space: The observation space that it was trained for.
         action_space: The action space that it was trained for.
         masked: Whether it was trained with masks.
+        squashed: Whether its continuous actions are bounded by a tanh.
     """
 
     def __init__(self, policy: Any, name: str) -> None:
@@ -53,6 +56,7 @@ class Network:
         self.observation_space: spaces.Space[Any] = policy.observation_space
         self.action_space: spaces.Space[Any] = policy.action_space
         self.masked = type(policy).__name__.startswith("Maskable")
+        self.squashed: bool = policy.squash_output
         if hasattr(policy, "lstm_actor"):
             raise PolicyError(f"{name} is recurrent; only models without a memory can be played")
         require_finite(policy, name)
@@ -91,7 +95,8 @@ class Network:
         """Return log-probabilities (up to a constant), or values, of all actions."""
         policy = self._policy
         if self.drawn:  # what get_distribution does, but for a distribution that checks itself
-            features = policy.extract_features(observations, policy.pi_features_extractor)
+            actor = policy.pi_features_extractor  # the policy's own method may add the critic's
+            features = BasePolicy.extract_features(policy, observations, actor)
             logits: torch.Tensor = policy.action_net(policy.mlp_extractor.forward_actor(features))
             return logits
         if hasattr(policy, "quantile_net"):
@@ -102,7 +107,9 @@ class Network:
 
     @torch.no_grad()
     def gaussian(self, observation: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the mean and the standard deviation of a continuous action.
+        """Return the mean and the standard deviation of a continuous action before it is bounded.
+
+        With gSDE, whose noise lasts for several steps in training, they are those of one step.
 
         Raises:
             PolicyError: If they are not finite, or the network has no such distribution.
@@ -204,6 +211,8 @@ def read_policy(file: Path | io.BytesIO, *, trusted: bool) -> Any:
         data = load_from_zip_file(file, device="cpu")[0] or {}
         kind, kwargs = data["policy_class"], data["policy_kwargs"]
         seen, acts = data["observation_space"], data["action_space"]
+    if archive.data.get("use_sde"):  # an argument of the algorithm, not of the policy
+        kwargs = {**kwargs, "use_sde": True}
     policy = kind(seen, acts, lambda _: 0.0, **kwargs)
     policy.load_state_dict(archive.weights)
     return policy

@@ -303,6 +303,25 @@ def test_a_vec_env_goes_on_from_a_snapshot() -> None:
     assert play(first, 40) == play(second, 40)
 
 
+def test_who_ended_sees_nothing_and_may_do_nothing_whether_restored_or_not() -> None:
+    fields: dict[str, Any] = {"agents": 2, "width": 4, "height": 4, "max_steps": 9}
+    vec, other = (sb3_vec("GridWorld", num_envs=16, **fields) for _ in range(2))
+    vec.seed(0)
+    vec.reset()
+    other.reset()
+    noop = vec.batch.world.commands.index(vec.batch.world.noop)  # type: ignore[attr-defined]
+    rng, waits = np.random.default_rng(0), 0
+    for _ in range(30):
+        shown, *_ = vec.step(rng.integers(0, 5, vec.num_envs))
+        masks, waiting = vec.action_masks(), ~vec.batch.alive().reshape(-1)  # type: ignore[attr-defined]
+        waits += int(waiting.sum())
+        assert not shown[waiting].any()
+        assert masks[waiting].sum() == masks[waiting, noop].sum() == waiting.sum()
+        other.restore(vec.snapshot())
+        np.testing.assert_array_equal(other.action_masks(), masks)
+    assert waits > 30
+
+
 @pytest.mark.parametrize("batched", [True, False])
 def test_a_wait_has_no_last_observation_and_does_not_count(
     batched: bool, monkeypatch: pytest.MonkeyPatch
@@ -314,8 +333,8 @@ def test_a_wait_has_no_last_observation_and_does_not_count(
     vec.reset()
     shown, rewards, dones, infos = vec.step(np.array([3, 4]))
     assert dones.tolist() == [True, False]
-    np.testing.assert_array_equal(infos[0].pop("terminal_observation"), shown[0])
-    assert shown[0].any()
+    assert infos[0].pop("terminal_observation").any()
+    assert not shown[0].any()
     told = {"r": pytest.approx(float(rewards[0]), abs=1e-5), "l": 1}
     kept = {"TimeLimit.truncated": False, "won": True, "is_success": True, "episode": told}
     assert infos == [kept, {}]

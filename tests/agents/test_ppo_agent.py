@@ -164,6 +164,21 @@ def test_members_of_a_population_keep_their_own_memories(files: dict[str, Path])
     np.testing.assert_allclose(ask([0, 1, 2, 3], 0), ask([0, 1, 2, 3], 0), atol=1e-12)
 
 
+def test_episodes_with_equal_seeds_keep_their_own_memories(files: dict[str, Path]) -> None:
+    agent = make_agent(f"ppo:{files['memory']}")
+    agent.set_id("agent_1")
+    length, rng = agent.observation_space.shape[0], np.random.default_rng(0)
+    masks = np.ones((3, agent.action_space.n), np.int8)
+    seen = rng.integers(0, 2, (4, 3, length), np.uint8) * agent.observation_space.high
+    alone = np.zeros((1, 8))
+    for step, now in enumerate(seen):
+        steps = np.array([step, step, step % 3])  # the last slot goes on to another episode
+        seeds = np.array([5, 5, 5 + step // 3], np.uint64)
+        agent.act_batch(BatchPercept(now, masks, seeds, steps))
+        alone = agent.checkpoint.actor("agent_1").step(now[1:2], alone)[1]
+    np.testing.assert_allclose(agent._memories[1:2], alone, atol=1e-12)
+
+
 def test_a_file_is_evaluated_as_the_learner_plays_it(files: dict[str, Path]) -> None:
     config = {**PAIR, "agents": 1}
     seeds = range(2_000_000, 2_000_300)

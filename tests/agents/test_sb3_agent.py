@@ -173,6 +173,44 @@ def test_continuous_actions(tmp_path: Path) -> None:
     assert (drawn.act() != expected).any()
 
 
+@pytest.mark.parametrize("more", [{}, {"full_std": False}, {"squash_output": True}])
+def test_noise_that_depends_on_the_state_is_that_of_stable_baselines(
+    more: dict[str, Any], tmp_path: Path
+) -> None:
+    probes.register()
+    single = piase_gym.gym_env("PointProbe", view="vector", actions="continuous")
+    kwargs = {"log_std_init": -0.5, **more}
+    model = sb3.A2C("MlpPolicy", single, use_sde=True, policy_kwargs=kwargs, seed=0, device="cpu")
+    with torch.no_grad():
+        model.policy.action_net.weight.normal_(0.0, 0.5)
+    model.save(tmp_path / "point.zip")
+    greedy, drawn = (
+        Sb3Agent(tmp_path / "point.zip", greedy=k, trusted=False) for k in (True, False)
+    )
+    seen = single.reset(seed=0)[0]
+    expected, _ = model.predict(seen, deterministic=True)
+    np.testing.assert_allclose(greedy._point(seen, 0), expected, atol=1e-5)
+    theirs, mine = np.zeros((2, 1000, *expected.shape))
+    for draw in range(1000):
+        model.policy.reset_noise()
+        theirs[draw], mine[draw] = model.predict(seen)[0], drawn._point(seen, draw)
+    np.testing.assert_allclose(mine.mean(0), theirs.mean(0), atol=0.15)
+    np.testing.assert_allclose(mine.std(0), theirs.std(0), atol=0.1)
+
+
+@pytest.mark.parametrize("kind", [sb3.PPO, contrib.MaskablePPO])
+def test_actor_and_critic_may_have_features_of_their_own(kind: Any, tmp_path: Path) -> None:
+    shown, masks = positions()
+    env = sb3_vec("GridWorld", num_envs=2, **DOORS)
+    kwargs = {"share_features_extractor": False, "features_extractor_class": CellFeatures}
+    model = kind("MlpPolicy", env, policy_kwargs=kwargs, seed=0, device="cpu")
+    model.save(tmp_path / "model.zip")
+    with torch.no_grad():
+        expected = model.policy.get_distribution(torch.as_tensor(shown)).distribution.probs
+    chances = load_network(tmp_path / "model.zip").probabilities(shown, np.ones_like(masks))
+    np.testing.assert_allclose(chances, expected.numpy(), atol=1e-5)
+
+
 def test_models_for_other_spaces_are_refused(saved: dict[str, Any]) -> None:
     for change in ({"window": 5}, {"observe": "grid"}):
         env = piase_gym.parallel_env("GridWorld", **{**DOORS, **change})
@@ -507,8 +545,9 @@ def test_fingerprints_of_models_are_of_what_they_play_by() -> None:
 
 
 def test_points_of_a_box_are_drawn_from_the_models_normal() -> None:
-    network = SimpleNamespace(gaussian=lambda _: (np.full((1, 2), 0.5), np.full((1, 2), 2.0)))
-    box = gymnasium.spaces.Box(-50.0, 50.0, (1, 2), np.float32)
+    normal = np.full(4, 0.5), np.full(4, 2.0)  # the networks' outputs are flat
+    network = SimpleNamespace(gaussian=lambda _: normal, squashed=False)
+    box = gymnasium.spaces.Box(-50.0, 50.0, (2, 2), np.float32)
     agent: Any = SimpleNamespace(network=network, action_space=box, greedy=False)
     points = np.stack([Sb3Agent._point(agent, np.zeros(1), draw) for draw in range(4000)])
     found = points.reshape(-1)
