@@ -8,6 +8,7 @@ takes effect at once.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # signal.getsignal is slow for each step
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -33,6 +34,8 @@ class UninterruptedBlocks:
     def __enter__(self) -> None:
         """Enter a block; blocks may be nested."""
         if get_ident() == _MAIN:
+            if self._watching and not self._inside:
+                self._take_over()
             self._inside += 1
 
     def __exit__(self, *_error: object) -> None:
@@ -46,8 +49,15 @@ class UninterruptedBlocks:
     def watch(self) -> None:
         """Hold back interrupts in blocks until `leave` has been called as often as this."""
         self._watching += 1
-        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        if usual and get_ident() == _MAIN:
+        if get_ident() == _MAIN:
+            self._take_over()
+
+    def _take_over(self) -> None:
+        """Handle SIGINT from now on, unless other code does.
+
+        Once is not enough: Jupyter puts the usual handler back before each cell.
+        """
+        if _signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._on_interrupt)
 
     def leave(self) -> None:

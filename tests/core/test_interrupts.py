@@ -67,6 +67,22 @@ def test_a_log_is_valid_wherever_a_loop_is_interrupted(
     assert runs.replay(path).ok
 
 
+def test_a_log_is_valid_if_the_usual_handler_was_put_back_as_between_two_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("lost_key", **TEXT), path)
+    env.reset(seed=0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    interrupted_at(4, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(dict.fromkeys(env.agents, "look"))
+    monkeypatch.undo()
+    env.close()
+    assert runs.validate(path).problems == []
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize("line", [2, 5, 9, 12])
 def test_a_log_of_a_batch_is_valid_too(
     line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
