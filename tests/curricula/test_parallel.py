@@ -15,9 +15,17 @@ import pytest
 
 import piase_gym
 from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
-from piase_gym.errors import ActionError, ClosedError, ConfigError, ProgressError, ResetNeededError
+from piase_gym.errors import (
+    ActionError,
+    ClosedError,
+    ConfigError,
+    ProgressError,
+    ResetNeededError,
+    UnknownNameError,
+)
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
+from tests.interfaces.own_envs import Lamps
 
 NEVER = [{"metric": "success_rate", "operator": ">", "value": 1.0}]
 RULES = [["mean_return < -50 or illegal_rate > 0.9", "FAIL_CURRICULUM"]]
@@ -174,6 +182,29 @@ def test_a_worker_that_dies_is_named() -> None:
     os.kill(process.pid, signal.SIGKILL)
     with pytest.raises(ClosedError, match="worker 0 of 1 has died"):
         env.step(np.full(2, STAY))
+    env.close()
+
+
+@pytest.mark.parametrize("context", ["forkserver", "fork"])
+def test_workers_host_a_class_that_no_module_has(context: str) -> None:
+    class Lanterns(Lamps):
+        """As if it were defined in a cell of a notebook."""
+
+    lit = [{"metric": "success_rate", "operator": ">=", "value": 0.9}]
+    steps = [{"order": 1, "name": "one", "completion_criteria": lit}]
+    path = {"name": "Light", "world": "Lanterns", "steps": steps}
+    env = ParallelCurricula(Lanterns, path, slots=2, workers=1, context=context)
+    env.reset(seed=0)
+    assert env.step([2, 2])[1].tolist() == [1.0, 1.0]
+    env.close()
+
+
+def test_a_worker_that_does_not_know_an_id_says_so(spare_registries: None) -> None:
+    piase_gym.register_env(Lamps, "tests/Nowhere-v0")
+    path = curriculum(step(1, environment_config_overrides={}))
+    env = ParallelCurricula("tests/Nowhere-v0", path, slots=2, workers=1)
+    with pytest.raises(UnknownNameError, match=r"'tests/Nowhere-v0' in a worker process"):
+        env.reset(seed=0)
     env.close()
 
 
