@@ -30,7 +30,7 @@ def blank(row: type[Any], kind: type[Any]) -> Any:
     """Return an empty world or config of an environment, whose class registers when unpickled."""
     place = entry_point(kind)
     UNPICKLED[place] = own_classes[place] = kind  # cloudpickle has made an empty twin, maybe
-    made = _world(kind.__name__) if row is OwnWorld else _config(kind.__name__)
+    made: Any = _world(kind.__name__) if row is OwnWorld else _config(kind.__name__)
     return made.__new__(made)
 
 
