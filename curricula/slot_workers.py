@@ -10,6 +10,7 @@ import contextlib
 import copy
 import multiprocessing
 import pickle
+import signal
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -164,6 +165,7 @@ class SlotWorker:
 
 def worker_main(connection: Connection, recipe: EnvSpec | bytes, slots: Sequence[int]) -> None:
     """Host slots in another process until it is told to stop, or the other end is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the caller says when to stop
     worker: SlotWorker | None = None
     try:
         spec = pickle.loads(recipe) if isinstance(recipe, bytes) else recipe
@@ -173,7 +175,7 @@ def worker_main(connection: Connection, recipe: EnvSpec | bytes, slots: Sequence
                 connection.send(worker.picture(message))
             else:
                 connection.send(worker.execute(message))
-    except (EOFError, KeyboardInterrupt, BrokenPipeError):
+    except (EOFError, BrokenPipeError):
         pass
     except Exception as error:
         with contextlib.suppress(OSError):  # nobody may be there to be told

@@ -80,7 +80,6 @@ def test_a_log_is_valid_if_the_usual_handler_was_put_back_as_between_two_cells(
     monkeypatch.undo()
     env.close()
     assert runs.validate(path).problems == []
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("line", [2, 5, 9, 12])

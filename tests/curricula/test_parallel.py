@@ -208,6 +208,31 @@ def test_a_worker_that_does_not_know_an_id_says_so(spare_registries: None) -> No
     env.close()
 
 
+def test_slots_can_be_stepped_on_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    env, twin = (ParallelCurricula("GridWorld", CORNER, slots=2, workers=1) for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    send, (process,) = env.controller.workers.send, env.controller.workers._processes
+
+    def send_and_interrupt(commands: Any) -> None:
+        send(commands)
+        os.kill(process.pid, signal.SIGINT)  # as a terminal and Jupyter do
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(env.controller.workers, "send", send_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(np.full(2, STAY))
+    monkeypatch.undo()
+    twin.step(np.full(2, STAY))
+    for _ in range(30):
+        found, expected = (e.step(np.full(2, STAY)) for e in (env, twin))
+        assert (found[2] == expected[2]).all()
+        assert (found[3] == expected[3]).all()
+    assert env.decisions == twin.decisions
+    env.close()
+    twin.close()
+
+
 def test_what_goes_wrong_in_a_slot_is_raised_here() -> None:
     env = ParallelCurricula("GridWorld", CORNER, slots=2, workers=1)
     with pytest.raises(ResetNeededError):
