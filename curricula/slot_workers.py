@@ -11,6 +11,7 @@ import copy
 import multiprocessing
 import pickle
 import signal
+import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from piase_gym.curricula.episode_collector import EpisodeCollector
 from piase_gym.curricula.metrics import EpisodeRecord, MetricInputs
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ClosedError
+from piase_gym.jobs.local import end_with_parent
 
 ELSEWHERE = "elsewhere"
 NOTHING: Mapping[str, Any] = {}
@@ -166,6 +168,7 @@ class SlotWorker:
 def worker_main(connection: Connection, recipe: EnvSpec | bytes, slots: Sequence[int]) -> None:
     """Host slots in another process until it is told to stop, or the other end is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the caller says when to stop
+    threading.Thread(target=end_with_parent, daemon=True).start()
     worker: SlotWorker | None = None
     try:
         spec = pickle.loads(recipe) if isinstance(recipe, bytes) else recipe

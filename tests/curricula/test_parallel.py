@@ -6,6 +6,8 @@ import functools
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,21 @@ def test_slots_can_be_stepped_on_after_an_interrupt(monkeypatch: pytest.MonkeyPa
     assert env.decisions == twin.decisions
     env.close()
     twin.close()
+
+
+KILLED = """
+import os, signal
+from piase_gym.curricula import ParallelCurricula
+env = ParallelCurricula("TextRoom", "text_quest", slots=2, workers=2, context="fork")
+print("started", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_forked_workers_end_with_a_caller_that_is_killed() -> None:
+    # The workers hold the pipe, too, so that it ends when the last of them has.
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, timeout=60)
+    assert done.stdout == b"started\n"
 
 
 def test_what_goes_wrong_in_a_slot_is_raised_here() -> None:
