@@ -100,8 +100,8 @@ class LearningPath:
     curriculum: str
     counted: str
     names: dict[int, str] = field(default_factory=dict)
-    moves: list[DecisionAt] = field(default_factory=list)
-    episode_counts: list[EpisodeCountsAt] = field(default_factory=list)
+    moves: list[DecisionAt] = field(default_factory=list, repr=False)
+    episode_counts: list[EpisodeCountsAt] = field(default_factory=list, repr=False)
     outcome: str = "running"
     drawn: dict[int, int] = field(default_factory=dict)
     director: str | None = None

@@ -15,6 +15,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.core.rng import spread_seeds
 from piase_gym.curricula.controller import CurriculumController, CurriculumProperties
 from piase_gym.curricula.metrics import EpisodeRecord
@@ -247,8 +248,9 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode in every slot; see `BatchVectorEnv.reset`."""
-        results = self._send_commands(self.controller.reset_commands(seed, self._step))
-        self._over = np.zeros(self.num_envs, np.bool_)
+        with uninterrupted.watched(), uninterrupted:  # or answers would be left behind
+            results = self._send_commands(self.controller.reset_commands(seed, self._step))
+            self._over = np.zeros(self.num_envs, np.bool_)
         infos = {"seed": np.array([result.info["seed"] for result in results], np.int64)}
         return self._stack(results), {**infos, **self._masks(results)}
 
@@ -263,19 +265,20 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         if self._over is None:
             raise ResetNeededError("call reset() before the first step")
         given = _one_each(self.action_space, actions, len(self._over))
-        self._step += 1
-        results = self._send_commands(
-            [
-                self.controller.reset_command(slot, None, self._step)
-                if self._over[slot]
-                else SlotCommand(slot, action)
-                for slot, action in enumerate(given)
-            ]
-        )
-        self.controller.process(results, self._step)
-        terminated = np.array([result.terminated for result in results], np.bool_)
-        truncated = np.array([result.truncated for result in results], np.bool_)
-        self._over = terminated | truncated
+        with uninterrupted.watched(), uninterrupted:
+            self._step += 1
+            results = self._send_commands(
+                [
+                    self.controller.reset_command(slot, None, self._step)
+                    if self._over[slot]
+                    else SlotCommand(slot, action)
+                    for slot, action in enumerate(given)
+                ]
+            )
+            self.controller.process(results, self._step)
+            terminated = np.array([result.terminated for result in results], np.bool_)
+            truncated = np.array([result.truncated for result in results], np.bool_)
+            self._over = terminated | truncated
         rewards = np.array([result.reward for result in results])
         infos = {"result": np.array([r.info.get("result") for r in results], object)}
         infos |= self._masks(results)

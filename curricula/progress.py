@@ -65,10 +65,10 @@ class AgentProgress:
     stages: list[str] = field(default_factory=list)
     outcome: str = "running"
     hint: str | None = None
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list, repr=False)
     env_steps: int = 0
     episodes: int = 0
-    memory: dict[str, Any] = field(default_factory=dict)
+    memory: dict[str, Any] = field(default_factory=dict, repr=False)
     scenarios_hash: str | None = None
 
     def __getitem__(self, name: str) -> Any:

@@ -43,6 +43,7 @@ from piase_gym.runs.metric_definitions import metric_types
 from piase_gym.runs.windows import check_window
 from piase_gym.scenarios.explaining import find
 from piase_gym.scenarios.reading import Document
+from piase_gym.worlds.texts.wording import counted
 
 if TYPE_CHECKING:
     from piase_gym.scenarios import Scenario
@@ -433,6 +434,14 @@ class DevelopmentalCurriculum(CurriculumModel):
     _folder: Path | None = PrivateAttr(None)
     _warnings: tuple[str, ...] = PrivateAttr(())
     _document: Document | None = PrivateAttr(None)
+
+    def __repr__(self) -> str:
+        """Name the curriculum."""
+        world = "" if self.world is None else f" of {self.world}"
+        steps = counted(len(self.steps), "step")
+        return f"<{type(self).__name__} {self.name!r}: {steps}{world}>"
+
+    __str__ = __repr__
 
     @model_validator(mode="before")
     @classmethod

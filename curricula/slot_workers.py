@@ -9,15 +9,21 @@ from __future__ import annotations
 import contextlib
 import copy
 import multiprocessing
+import pickle
+import signal
+import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
+
+import cloudpickle
 
 from piase_gym.core.events import Event
 from piase_gym.curricula.episode_collector import EpisodeCollector
 from piase_gym.curricula.metrics import EpisodeRecord, MetricInputs
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ClosedError
+from piase_gym.jobs.local import end_with_parent
 
 ELSEWHERE = "elsewhere"
 NOTHING: Mapping[str, Any] = {}
@@ -159,20 +165,24 @@ class SlotWorker:
             slot.env.close()
 
 
-def worker_main(connection: Connection, spec: EnvSpec, slots: Sequence[int]) -> None:
+def worker_main(connection: Connection, recipe: EnvSpec | bytes, slots: Sequence[int]) -> None:
     """Host slots in another process until it is told to stop, or the other end is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the caller says when to stop
+    threading.Thread(target=end_with_parent, daemon=True).start()
     worker: SlotWorker | None = None
     try:
+        spec = pickle.loads(recipe) if isinstance(recipe, bytes) else recipe
         worker = SlotWorker(spec, slots)
         while (message := connection.recv()) is not None:
             if isinstance(message, int):
                 connection.send(worker.picture(message))
             else:
                 connection.send(worker.execute(message))
-    except (EOFError, KeyboardInterrupt, BrokenPipeError):
+    except (EOFError, BrokenPipeError):
         pass
     except Exception as error:
-        connection.send([SlotResult(-1, error=error)])
+        with contextlib.suppress(OSError):  # nobody may be there to be told
+            connection.send([SlotResult(-1, error=error)])
     finally:
         if worker is not None:
             worker.close()
@@ -207,11 +217,13 @@ class WorkerPool:
         starter = multiprocessing.get_context(context)
         if context == "forkserver":
             starter.set_forkserver_preload(PRELOADED)
+        # By value, as other processes than forked ones do not have the classes of a notebook.
+        recipe = spec if context == "fork" else cloudpickle.dumps(spec)
         for worker in range(workers):
             mine, theirs = starter.Pipe()
             own = range(worker, slots, workers)
             process: Any = starter.Process(  # type: ignore[attr-defined]
-                target=worker_main, args=(theirs, spec, own), daemon=True
+                target=worker_main, args=(theirs, recipe, own), daemon=True
             )
             process.start()
             theirs.close()
@@ -225,7 +237,9 @@ class WorkerPool:
             return
         for worker, pipe in enumerate(self._pipes):
             own = [command for command in commands if command.slot % self.workers == worker]
-            if own:
+            if any(command.config is not None for command in own):
+                self._pipe_call(worker, pipe.send_bytes, cloudpickle.dumps(own))
+            elif own:
                 self._pipe_call(worker, pipe.send, own)
 
     def gather(self, count: int) -> list[SlotResult]:
@@ -266,10 +280,15 @@ class WorkerPool:
 
         Raises:
             ClosedError: If there is nobody at its other end.
+            PiaseError: If the worker said why before it ended.
         """
         try:
             return do(*args)
         except (EOFError, OSError) as error:
+            with contextlib.suppress(EOFError, OSError):
+                for result in self._pipes[worker].recv():
+                    if result.slot < 0:
+                        raise result.error from None
             code = self._processes[worker].exitcode
             raise ClosedError(
                 f"worker {worker} of {self.workers} has died (exit code {code}); what was decided "

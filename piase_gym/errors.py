@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import operator
+import sys
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -19,13 +20,30 @@ import numpy as np
 class PiaseError(Exception):
     """Base class of every error that piase_gym raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the message and the attributes, whatever `__init__` takes."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(
+    kind: type[PiaseError], args: tuple[Any, ...], attributes: dict[str, Any]
+) -> PiaseError:
+    """Return an error that was pickled."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error
+
 
 class UnknownNameError(PiaseError, LookupError):
     """A world, task, agent, policy or other name that is not registered."""
 
     def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
         """Say which `kind` of `name` is unknown and list (or suggest from) the `known` ones."""
-        super().__init__(f"unknown {kind} {name!r}; {suggest(name, known)}")
+        where = ""
+        processes = sys.modules.get("multiprocessing")
+        if "id" in kind.split() and processes and processes.parent_process():
+            where = " in a worker process, which knows what the modules that it imports register"
+        super().__init__(f"unknown {kind} {name!r}{where}; {suggest(name, known)}")
 
 
 class ConfigError(PiaseError, ValueError):
@@ -175,10 +193,6 @@ class JobError(PiaseError, RuntimeError):
         """Name the job."""
         super().__init__(f"{job}: {reason}")
         self.job, self.reason, self.trace = job, reason, trace
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the error with the arguments that it was made from."""
-        return type(self), (self.job, self.reason, self.trace)
 
 
 class StoppedError(PiaseError, RuntimeError):

@@ -34,6 +34,7 @@ from piase_gym.core.commands import Result
 from piase_gym.core.files import write_json
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.errors import ProtocolError, UnknownNameError
+from piase_gym.worlds.texts.wording import counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,6 +211,13 @@ class Results:
     problems: tuple[Problem, ...] = ()
     skipped: tuple[Problem, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say what was evaluated; `str` has the table."""
+        settings = counted(len(self.settings), "setting")
+        episodes = counted(len(self.episodes), "episode")
+        who = ", ".join(self.policies)
+        return f"<Results of {self.suite['name']}: {settings}, {episodes} of {who:.80}>"
 
     @property
     def complete(self) -> bool:

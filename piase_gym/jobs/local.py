@@ -109,7 +109,7 @@ class Threads:
 def serve(pipe: Connection, modules: Sequence[str]) -> None:
     """Do jobs until the pipe closes: the main function of a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=end_with_parent, daemon=True).start()
     useless = b""
     try:
         for module in modules:
@@ -123,7 +123,7 @@ def serve(pipe: Connection, modules: Sequence[str]) -> None:
             pipe.send_bytes(useless or do_packed(data))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process, whatever it is doing, when the one that started it has ended."""
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +66,12 @@ class ForkReport:
     episode: int
     agent: str
     metric: str
-    before: Sequence[float]
-    after: Sequence[float]
+    before: Sequence[float] = field(repr=False)
+    after: Sequence[float] = field(repr=False)
     effect: float
     interval: tuple[float, float] | None
-    branches: Sequence[tuple[Branch, Branch]]
-    parted: Sequence[int | None]
+    branches: Sequence[tuple[Branch, Branch]] = field(repr=False)
+    parted: Sequence[int | None] = field(repr=False)
     notes: Sequence[str] = ()
 
     def __str__(self) -> str:

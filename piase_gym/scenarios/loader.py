@@ -67,6 +67,10 @@ class Scenario:
     agents: tuple[AgentSetup | AgentPart, ...]
     warnings: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        """Name the scenario."""
+        return f"<Scenario {self.name!r} of {self.world}: {self.title}>"
+
     @property
     def title(self) -> str:
         """Its title."""

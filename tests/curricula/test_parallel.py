@@ -6,6 +6,8 @@ import functools
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,17 @@ import pytest
 
 import piase_gym
 from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
-from piase_gym.errors import ActionError, ClosedError, ConfigError, ProgressError, ResetNeededError
+from piase_gym.errors import (
+    ActionError,
+    ClosedError,
+    ConfigError,
+    ProgressError,
+    ResetNeededError,
+    UnknownNameError,
+)
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
+from tests.interfaces.own_envs import Lamps
 
 NEVER = [{"metric": "success_rate", "operator": ">", "value": 1.0}]
 RULES = [["mean_return < -50 or illegal_rate > 0.9", "FAIL_CURRICULUM"]]
@@ -175,6 +185,69 @@ def test_a_worker_that_dies_is_named() -> None:
     with pytest.raises(ClosedError, match="worker 0 of 1 has died"):
         env.step(np.full(2, STAY))
     env.close()
+
+
+@pytest.mark.parametrize("context", ["forkserver", "fork"])
+def test_workers_host_a_class_that_no_module_has(context: str) -> None:
+    class Lanterns(Lamps):
+        """As if it were defined in a cell of a notebook."""
+
+    lit = [{"metric": "success_rate", "operator": ">=", "value": 0.9}]
+    steps = [{"order": 1, "name": "one", "completion_criteria": lit}]
+    path = {"name": "Light", "world": "Lanterns", "steps": steps}
+    env = ParallelCurricula(Lanterns, path, slots=2, workers=1, context=context)
+    env.reset(seed=0)
+    assert env.step([2, 2])[1].tolist() == [1.0, 1.0]
+    env.close()
+
+
+def test_a_worker_that_does_not_know_an_id_says_so(spare_registries: None) -> None:
+    piase_gym.register_env(Lamps, "tests/Nowhere-v0")
+    path = curriculum(step(1, environment_config_overrides={}))
+    env = ParallelCurricula("tests/Nowhere-v0", path, slots=2, workers=1)
+    with pytest.raises(UnknownNameError, match=r"'tests/Nowhere-v0' in a worker process"):
+        env.reset(seed=0)
+    env.close()
+
+
+def test_slots_can_be_stepped_on_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    env, twin = (ParallelCurricula("GridWorld", CORNER, slots=2, workers=1) for _ in range(2))
+    env.reset(seed=0)
+    twin.reset(seed=0)
+    send, (process,) = env.controller.workers.send, env.controller.workers._processes
+
+    def send_and_interrupt(commands: Any) -> None:
+        send(commands)
+        os.kill(process.pid, signal.SIGINT)  # as a terminal and Jupyter do
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(env.controller.workers, "send", send_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        env.step(np.full(2, STAY))
+    monkeypatch.undo()
+    twin.step(np.full(2, STAY))
+    for _ in range(30):
+        found, expected = (e.step(np.full(2, STAY)) for e in (env, twin))
+        assert (found[2] == expected[2]).all()
+        assert (found[3] == expected[3]).all()
+    assert env.decisions == twin.decisions
+    env.close()
+    twin.close()
+
+
+KILLED = """
+import os, signal
+from piase_gym.curricula import ParallelCurricula
+env = ParallelCurricula("TextRoom", "text_quest", slots=2, workers=2, context="fork")
+print("started", flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_forked_workers_end_with_a_caller_that_is_killed() -> None:
+    # The workers hold the pipe, too, so that it ends when the last of them has.
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, timeout=60)
+    assert done.stdout == b"started\n"
 
 
 def test_what_goes_wrong_in_a_slot_is_raised_here() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import re
 import signal
@@ -18,6 +19,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import gymnasium
 import numpy as np
 import pytest
@@ -1245,3 +1247,24 @@ def test_what_puts_an_interface_over_a_world_is_no_environment_of_ones_own() -> 
         assert kind.over_world is True
         assert entry_point(kind) not in own_classes
     assert Lamps.over_world is False
+
+
+def test_an_environment_is_pickled_with_a_class_that_no_module_has(tmp_path: Path) -> None:
+    class Beacons(Lamps):
+        """As if it were defined in a cell of a notebook."""
+
+    env = piase_gym.parallel_env(Beacons(2))
+    env.reset(seed=0)
+    data = cloudpickle.dumps(env)
+    twin = pickle.loads(data)
+    assert twin.step({"agent_0": 2})[1] == {"agent_0": 1.0}
+    assert twin.world.config == env.config
+    assert piase_gym.parallel_env("Beacons").config.kind is Beacons  # no other class has its place
+    path = tmp_path / "env.pickle"
+    path.write_bytes(data)
+    code = (
+        f"import pickle; env = pickle.load(open({str(path)!r}, 'rb')); "
+        "print(env.step({'agent_0': 2})[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "{'agent_0': 1.0}\n"
