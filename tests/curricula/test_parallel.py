@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,15 @@ def test_a_worker_that_does_not_know_an_id_says_so(spare_registries: None) -> No
     env.close()
 
 
+@pytest.fixture
+def usual_handler() -> Iterator[None]:
+    """Python's handler of SIGINT, which may be ignored where tests run."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_handler")
 def test_slots_can_be_stepped_on_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     env, twin = (ParallelCurricula("GridWorld", CORNER, slots=2, workers=1) for _ in range(2))
     env.reset(seed=0)
