@@ -19,10 +19,10 @@ def test_what_is_read_and_played_through_is_named() -> None:
     assert repr(curriculum) == str(curriculum)
     assert repr(curriculum) == "<DevelopmentalCurriculum 'Doors and keys': 5 steps of GridWorld>"
     assert len(repr(simulate(curriculum, 0.2))) < MOST
-    env = curricula.CurriculumManager()
-    step = env.start("agent_0", curriculum)
+    manager = curricula.CurriculumManager()
+    step = manager.start("agent_0", curriculum)
     assert step.order == 1
-    assert len(repr(env.agent_progress)) < MOST
+    assert len(repr(manager.agent_progress)) < MOST
 
 
 def test_results_say_what_was_evaluated() -> None:
