@@ -177,6 +177,10 @@ def _place_in_words(document: Document, key: Key) -> str:
     return f"{label}: {inside + ': ' if inside else ''}"
 
 
+_FIELD = re.compile(r"^\w+(?:\.|: unknown key ')(\w+)")
+"""The field of a config that is wrong, in the first words of a message about it."""
+
+
 def _config_problems(
     curriculum: DevelopmentalCurriculum, document: Document
 ) -> Iterator[tuple[SourcePosition, str]]:
@@ -189,9 +193,9 @@ def _config_problems(
             curriculum.config(step, base)
         except CurriculumError as error:
             path = ("steps", step.index, "environment_config_overrides")
-            place = document.place(find(document, path))
             words = str(error).removeprefix(f"{curriculum.source}: {step.label}: ")
             for line in words.splitlines():
+                place = document.place(find(document, (*path, *_FIELD.findall(line))))
                 yield place, f"{step.label}: {line}"
 
 

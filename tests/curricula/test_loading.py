@@ -217,8 +217,8 @@ def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         "step 2 'b': completion_criteria.1.operator: '=>' is not allowed",
         "step 2 'b': hints.HINT_01: a mapping of keys is expected (got 'Look')",
         "step 2 'b', rule 1 (true): unknown hint 'HINT_02'",
-        "step 2 'b': GridWorld.height: ",
         "step 2 'b': GridWorld.width: ",
+        "step 2 'b': GridWorld.height: ",
         "step 2 'c': the order 2 is taken by step 2 'b' already",
         "step 2 'c': max_attempts: it must be at least 1",
         "step 2 'c': agent_config_overrides: a mapping of keys is expected (got 4)",
@@ -468,11 +468,9 @@ def test_what_a_world_does_not_know_is_refused_at_load(tmp_path: Path) -> None:
     path.write_text(json.dumps(data, indent=1))
     with pytest.raises(CurriculumError) as caught:
         curricula.load(path)
-    rows = [n for n, line in enumerate(path.read_text().splitlines(), 1) if '_config": {' in line]
-    row = rows[1]
-    assert str(caught.value).startswith(f"{path}:{row}:")
-    assert "step 2 'Far': GridWorld: unknown key 'widht'; did you mean 'width'?" in str(
-        caught.value
+    row = path.read_text().splitlines().index('    "widht": 5') + 1
+    assert str(caught.value).startswith(
+        f"{path}:{row}:5: step 2 'Far': GridWorld: unknown key 'widht'; did you mean 'width'?"
     )
     with pytest.raises(CurriculumError, match="is for GridWorld, not for TextRoom"):
         curriculum({}, world="GridWorld").envelope("TextRoom")
@@ -601,6 +599,21 @@ def test_yaml_is_read_too(tmp_path: Path) -> None:
     assert curricula.load(path).steps[0].max_attempts == 2
     path.write_text("name: Y\nsteps:\n  - order: 1\n    name: a\n    max_attempt: 2\n")
     with pytest.raises(CurriculumError, match=r"c.yaml:5:5: step 1 'a': .*did you mean"):
+        curricula.load(path)
+
+
+@pytest.mark.parametrize("key", ["environment_config", "environment_config_overrides"])
+def test_wrong_settings_of_the_world_are_found_at_their_lines(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "c.yaml"
+    start = f"name: Y\nworld: GridWorld\nsteps:\n- order: 1\n  name: a\n  {key}:\n    height: 5\n"
+    path.write_text(start + "    widht: 8\n    width: 1\n")
+    with pytest.raises(CurriculumError) as caught:
+        curricula.load(path)
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith(f"{path}:8:5: step 1 'a': GridWorld: unknown key 'widht'")
+    assert lines[1].startswith(f"{path}:9:5: step 1 'a': GridWorld.width: it must be at least 2")
+    path.write_text(start + "    max_cycles: 0\n")  # which is called `max_steps` in the message
+    with pytest.raises(CurriculumError, match=r"c.yaml:6:3: step 1 'a': GridWorld.max_steps"):
         curricula.load(path)
 
 
