@@ -127,14 +127,8 @@ def shared_generators(seed: int) -> Iterator[None]:
 
 
 def plays_like_its_file(model: Any) -> bool:
-    """Return whether a model is one of Stable-Baselines3 whose file could be played as well.
-
-    That is so if it has no memory, and gives probabilities or values of actions.
-    """
-    if not is_sb3(model) or predicts_itself(model) or hasattr(model.policy, "lstm_actor"):
-        return False
-    tells = ("get_distribution", "q_net", "quantile_net")
-    return any(hasattr(model.policy, name) for name in tells)
+    """Return whether a model is one of Stable-Baselines3 whose file could be played as well."""
+    return is_sb3(model) and not predicts_itself(model)
 
 
 @dataclass(frozen=True)

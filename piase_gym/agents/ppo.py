@@ -20,10 +20,11 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, BatchPercept
+from piase_gym.agents.recurrent import RecurrentAgent
 from piase_gym.agents.sb3_archive import LARGEST, require_file
-from piase_gym.agents.simple import SeededAgent, draw_at, draw_from, draws_at, percept_of
+from piase_gym.agents.simple import draw_at, draw_from, draws_at, percept_of
 from piase_gym.agents.space_data import misfit, read_space, symbol_starts
-from piase_gym.errors import MissingExtraError, PolicyError, SnapshotError
+from piase_gym.errors import MissingExtraError, PolicyError
 
 if TYPE_CHECKING:
     import torch
@@ -194,12 +195,8 @@ def _loaded(path: Path, _written: int, _size: int) -> Checkpoint:
         raise PolicyError(f"{path} holds no policies of batch_ppo: {reason:.200}") from error
 
 
-class PpoAgent(SeededAgent):
+class PpoAgent(RecurrentAgent):
     """Plays a policy of the fast learner, one agent in one seat.
-
-    A policy with memory begins each episode with an empty one. In a batch it identifies episodes by
-    their seeds, and those with equal seeds by their rows; an episode whose beginning it did not see
-    starts with an empty memory too.
 
     Args:
         path: A file written by ``piase train --algo batch_ppo`` or ``piase curriculum run``.
@@ -220,41 +217,15 @@ class PpoAgent(SeededAgent):
         self.checkpoint = load_checkpoint(path)
         self.observation_space = self.checkpoint.observation_space
         self.action_space = self.checkpoint.action_space
-        self._memory: NDArray[np.float64] | None = None
-        self._episodes = np.zeros(0, np.uint64)
-        self._memories = np.zeros((0, 0))
         self._fits: Any = None
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PpoAgent:
-        """Copy the agent, but share the policies, which never change."""
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        twin._memory = None if self._memory is None else self._memory.copy()
-        return twin
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the agent as a path and a state."""
         return _seated, (type(self), self._path, self.greedy, self._id, self.get_state())
 
-    def reset(self, seed: int) -> None:
-        """Keep the seed of the episode, and forget the last one."""
-        super().reset(seed)
-        self._memory = None
-
-    def get_state(self) -> dict[str, Any]:
-        """Return the seed of the episode and, for a policy with memory, the recurrent state."""
-        kept = {} if self._memory is None else {"memory": self._memory[0].tolist()}
-        return {**super().get_state(), **kept}
-
-    def set_state(self, state: Mapping[str, Any]) -> None:
-        """Restore what `get_state` returned."""
-        given = state.get("memory")
-        lengths = {actor.length for actor in self.checkpoint.actors}
-        numbers = isinstance(given, list) and all(type(item) is float for item in given)
-        if given is not None and not (numbers and len(given) in lengths):
-            raise SnapshotError(f"'memory' is not a list of {max(lengths)} numbers")
-        super().set_state(state)
-        self._memory = None if given is None else np.array([given])
+    def memory_lengths(self) -> set[int]:
+        """Return the lengths of the recurrent states of the policies in the file."""
+        return {actor.length for actor in self.checkpoint.actors}
 
     def act(self) -> Action:
         """Return the index of a command for the last percept.
@@ -266,8 +237,8 @@ class PpoAgent(SeededAgent):
         if self._fits is not percept.world:
             self._require_fit(percept.world)
         actor = self.checkpoint.actor(percept.agent)
-        memory = np.zeros((1, actor.length)) if self._memory is None else self._memory
-        scores, self._memory = actor.step(percept.vector[None], memory)
+        scores, memory = actor.step(percept.vector[None], self._remembered(actor.length))
+        self._remember(memory)
         draws = np.array([draw_at(self._seed, percept.step)], np.uint64)
         return int(self._choose(scores, percept.mask[None], draws)[0])
 
@@ -281,27 +252,10 @@ class PpoAgent(SeededAgent):
         if length != self.observation_space.shape or actions != self.action_space.n:
             raise self._misfit(f"vectors of shape {length} and {actions} actions")
         actor = self.checkpoint.actor(self.get_id())
-        memory = self._remembered(batch, actor.length)
-        scores, self._memories = actor.step(batch.vectors, memory)
-        self._episodes = batch.seeds.copy()
-        absent: NDArray[np.bool_] = np.asarray(~batch.vectors.any(axis=1))
-        if actor.length and absent.any():  # agents that have yet to enter remember nothing
-            self._memories = np.where(absent[:, None], 0.0, self._memories)
+        memory = self._remembered_batch(batch, actor.length)
+        scores, memory = actor.step(batch.vectors, memory)
+        self._remember_batch(batch, memory)
         return self._choose(scores, batch.masks, draws_at(batch.seeds, batch.steps))
-
-    def _remembered(self, batch: BatchPercept, length: int) -> NDArray[np.float64]:
-        """Return the recurrent state of each episode of a batch."""
-        memory = np.zeros((len(batch.seeds), length))
-        if not length or not len(self._episodes):
-            return memory
-        order = self._episodes.argsort()
-        place = np.searchsorted(self._episodes, batch.seeds, sorter=order)
-        place = order[place.clip(max=len(order) - 1)]
-        if len(order) == len(place):  # several episodes may have one seed; each stays in its row
-            place = np.where(self._episodes == batch.seeds, np.arange(len(place)), place)
-        known = (self._episodes[place] == batch.seeds) & (batch.steps > 0)
-        memory[known] = self._memories[place[known]]
-        return memory
 
     def _choose(
         self, scores: NDArray[np.float64], masks: NDArray[np.int8], draws: NDArray[np.uint64]

@@ -11,14 +11,15 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from piase_gym.agents.base import Action, BatchPercept
+from piase_gym.agents.recurrent import RecurrentAgent
 from piase_gym.agents.sb3_network import Network, copy_network, load_network
-from piase_gym.agents.simple import SeededAgent, draw_at, draw_from, draws_at, percept_of
+from piase_gym.agents.simple import draw_at, draw_from, draws_at, percept_of
 from piase_gym.agents.space_data import action_spaces, misfit
 from piase_gym.core.rng import GOLDEN, mix64
 from piase_gym.errors import PolicyError
 
 
-class Sb3Agent(SeededAgent):
+class Sb3Agent(RecurrentAgent):
     """Plays a trained model.
 
     Args:
@@ -50,12 +51,9 @@ class Sb3Agent(SeededAgent):
         self.action_space = self.network.action_space
         self._fits: Any = None
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Sb3Agent:
-        """Copy the agent, but share the network, which never changes."""
-        twin = Sb3Agent(self.network, greedy=self.greedy)
-        twin.set_id(self.get_id())
-        twin.set_state(self.get_state())
-        return twin
+    def memory_lengths(self) -> tuple[int]:
+        """Return the length of the network's recurrent state."""
+        return (self.network.memory_length,)
 
     def act(self) -> Action:
         """Return the index, or the point of the action box, for the last percept.
@@ -67,10 +65,17 @@ class Sb3Agent(SeededAgent):
         if self._fits is not percept.world:
             self._require_fit(percept.world)
         draw = draw_at(self._seed, percept.step)
+        vectors, memory = percept.vector[None], self._remembered(self.network.memory_length)
+        act: Action
         if isinstance(self.action_space, spaces.Box):
-            return self._point(percept.vector, draw)
-        draws = np.array([draw], np.uint64)
-        return int(self._choose(percept.vector[None], percept.mask[None], draws)[0])
+            mean, spread, memory = self.network.gaussian(vectors, memory)
+            act = self._point(mean[0], spread[0], draw)
+        else:
+            draws = np.array([draw], np.uint64)
+            chosen, memory = self._choose(vectors, percept.mask[None], memory, draws)
+            act = int(chosen[0])
+        self._remember(memory)
+        return act
 
     def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
         """Choose for many environments at once.
@@ -82,25 +87,33 @@ class Sb3Agent(SeededAgent):
         length, actions = batch.vectors.shape[1:], batch.masks.shape[1]
         if length != space.shape or actions != getattr(self.action_space, "n", None):
             raise self._misfit(f"vectors of shape {length} and {actions} actions")
-        return self._choose(batch.vectors, batch.masks, draws_at(batch.seeds, batch.steps))
+        memory = self._remembered_batch(batch, self.network.memory_length)
+        draws = draws_at(batch.seeds, batch.steps)
+        chosen, memory = self._choose(batch.vectors, batch.masks, memory, draws)
+        self._remember_batch(batch, memory)
+        return chosen
 
     def _choose(
-        self, vectors: NDArray[Any], masks: NDArray[np.int8], draws: NDArray[np.uint64]
-    ) -> NDArray[np.int64]:
-        """Choose the likeliest actions, or draw them."""
+        self,
+        vectors: NDArray[Any],
+        masks: NDArray[np.int8],
+        memory: NDArray[np.float64],
+        draws: NDArray[np.uint64],
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Choose the likeliest actions, or draw them; return them and the memory after that."""
         space = self.observation_space
         if isinstance(space, spaces.Box) and (vectors > space.high).any():
             raise self._misfit("larger observations")
-        chances = self.network.probabilities(vectors, masks)
+        chances, memory = self.network.probabilities(vectors, masks, memory)
         if self.greedy:
-            return np.asarray(chances.argmax(axis=1), np.int64)
-        return draw_from(chances, draws)
+            return np.asarray(chances.argmax(axis=1), np.int64), memory
+        return draw_from(chances, draws), memory
 
-    def _point(self, vector: NDArray[Any], draw: int) -> NDArray[Any]:
-        """Return a point of the action box."""
+    def _point(self, mean: NDArray[Any], spread: NDArray[Any], draw: int) -> NDArray[Any]:
+        """Return a point of the action box: the mean of a Gaussian, or a draw from it."""
         box = self.action_space
         assert isinstance(box, spaces.Box)
-        mean, spread = (part.reshape(box.shape) for part in self.network.gaussian(vector))
+        mean, spread = mean.reshape(box.shape), spread.reshape(box.shape)
         if not self.greedy:
             bits = [mix64(draw + (k + 1) * GOLDEN) >> 12 for k in range(mean.size)]
             normal = [NormalDist().inv_cdf((b + 0.5) / 2.0**52) for b in bits]

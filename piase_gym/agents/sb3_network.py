@@ -22,12 +22,14 @@ from piase_gym.errors import MissingExtraError, PolicyError
 
 if TYPE_CHECKING:
     import torch
+    from sb3_contrib.ars.policies import ARSPolicy
     from stable_baselines3.common.policies import BasePolicy
     from stable_baselines3.common.save_util import load_from_zip_file
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 else:
     try:
         import torch
+        from sb3_contrib.ars.policies import ARSPolicy
         from stable_baselines3.common.policies import BasePolicy
         from stable_baselines3.common.save_util import load_from_zip_file
         from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -48,6 +50,7 @@ class Network:
         action_space: The action space that it was trained for.
         masked: Whether it was trained with masks.
         squashed: Whether its continuous actions are bounded by a tanh.
+        memory_length: Length of its recurrent state, all layers in one row; 0 if it has none.
     """
 
     def __init__(self, policy: Any, name: str) -> None:
@@ -57,8 +60,8 @@ class Network:
         self.action_space: spaces.Space[Any] = policy.action_space
         self.masked = type(policy).__name__.startswith("Maskable")
         self.squashed: bool = policy.squash_output
-        if hasattr(policy, "lstm_actor"):
-            raise PolicyError(f"{name} is recurrent; only models without a memory can be played")
+        lstm = getattr(policy, "lstm_actor", None)
+        self.memory_length = 2 * lstm.num_layers * lstm.hidden_size if lstm else 0
         require_finite(policy, name)
         self._policy = policy.double().eval()
         for module in policy.modules():
@@ -67,63 +70,112 @@ class Network:
 
     @property
     def drawn(self) -> bool:
-        """Whether it gives probabilities, and not only the best action."""
+        """Whether it gives probabilities of actions, or a Gaussian, as on-policy networks do."""
         return hasattr(self._policy, "get_distribution")
 
     @torch.no_grad()
     def probabilities(
-        self, observations: NDArray[Any], masks: NDArray[np.int8]
-    ) -> NDArray[np.float64]:
+        self, observations: NDArray[Any], masks: NDArray[np.int8], memory: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the probability of each action, shape (n, actions), 0 where it is forbidden.
 
-        With networks that estimate values (DQN, QR-DQN) the best action has probability 1.
+        With networks that give no probabilities (DQN, QR-DQN, ARS) the best action has 1.
+
+        Args:
+            observations: Shape (n, ...).
+            masks: Shape (n, actions).
+            memory: The recurrent states, shape (n, `memory_length`), at first zeros.
+
+        Returns:
+            The probabilities, and the recurrent states after them.
 
         Raises:
             PolicyError: If the network gives numbers that are not finite.
         """
-        scores = self._scores(torch.as_tensor(observations)).numpy()
+        found, memory = self._scores(torch.as_tensor(observations), memory)
+        scores = found.numpy()
         if not np.isfinite(scores).all():
             raise self._diverged()
         if self.masked:
             scores = np.where(masks != 0, scores, -np.inf)
         if not self.drawn:
-            return np.asarray(scores == scores.max(axis=1, keepdims=True), np.float64)
+            return np.asarray(scores == scores.max(axis=1, keepdims=True), np.float64), memory
         weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float64)
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float64), memory
 
-    def _scores(self, observations: torch.Tensor) -> torch.Tensor:
+    def _scores(
+        self, observations: torch.Tensor, memory: NDArray[np.float64]
+    ) -> tuple[torch.Tensor, NDArray[np.float64]]:
         """Return log-probabilities (up to a constant), or values, of all actions."""
         policy = self._policy
+        if self.memory_length:
+            found, memory = self._distribution(observations, memory)
+            return found.logits, memory
         if self.drawn:  # what get_distribution does, but for a distribution that checks itself
             actor = policy.pi_features_extractor  # the policy's own method may add the critic's
             features = BasePolicy.extract_features(policy, observations, actor)
-            logits: torch.Tensor = policy.action_net(policy.mlp_extractor.forward_actor(features))
-            return logits
+            return policy.action_net(policy.mlp_extractor.forward_actor(features)), memory
         if hasattr(policy, "quantile_net"):
-            quantiles: torch.Tensor = policy.quantile_net(observations)
-            return quantiles.mean(dim=1)
-        values: torch.Tensor = policy.q_net(observations)
-        return values
+            return policy.quantile_net(observations).mean(dim=1), memory
+        if hasattr(policy, "q_net"):
+            return policy.q_net(observations), memory
+        features = policy.extract_features(observations, policy.features_extractor)
+        return policy.action_net(features), memory
 
     @torch.no_grad()
-    def gaussian(self, observation: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the mean and the standard deviation of a continuous action before it is bounded.
+    def gaussian(
+        self, observations: NDArray[Any], memory: NDArray[np.float64]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+        """Return means and standard deviations of continuous actions before they are bounded.
 
-        With gSDE, whose noise lasts for several steps in training, they are those of one step.
+        With gSDE, whose noise lasts for several steps in training, they are those of one step; with
+        a network that gives no distribution (TD3, DDPG, ARS) the deviations are 0.
+
+        Args:
+            observations: Shape (n, ...).
+            memory: The recurrent states, shape (n, `memory_length`), at first zeros.
+
+        Returns:
+            The means and the deviations, shape (n, numbers), and the recurrent states after them.
 
         Raises:
-            PolicyError: If they are not finite, or the network has no such distribution.
+            PolicyError: If they are not finite.
         """
-        if not self.drawn:
-            raise PolicyError(f"{self.name} has continuous actions without a Gaussian policy")
-        try:
-            normal = self._policy.get_distribution(torch.as_tensor(observation)[None]).distribution
-        except ValueError as error:
-            raise self._diverged() from error
-        mean, spread = normal.mean[0].numpy(), normal.stddev[0].numpy()
-        if not (np.isfinite(mean).all() and np.isfinite(spread).all()):
+        seen, actor = torch.as_tensor(observations), getattr(self._policy, "actor", self._policy)
+        if self.drawn:
+            normal, memory = self._distribution(seen, memory)
+            means, deviations = normal.mean, normal.stddev
+        elif hasattr(actor, "get_action_dist_params"):  # SAC and its like
+            means, logarithms, more = actor.get_action_dist_params(seen)
+            normal = actor.action_dist.proba_distribution(means, logarithms, **more).distribution
+            means, deviations = normal.mean, normal.stddev
+        else:
+            layers = actor.mu if hasattr(actor, "mu") else actor.action_net
+            features = actor.extract_features(seen, actor.features_extractor)
+            means = layers[: -1 if self.squashed else None](features)  # the last is the tanh
+            deviations = torch.zeros_like(means)
+        found = means.numpy(), deviations.numpy(), memory
+        if not all(np.isfinite(part).all() for part in found):
             raise self._diverged()
-        return mean, spread
+        return found
+
+    def _distribution(
+        self, observations: torch.Tensor, memory: NDArray[np.float64]
+    ) -> tuple[Any, NDArray[np.float64]]:
+        """Return torch's distribution of the actions, and the recurrent states after it."""
+        try:
+            if not self.memory_length:
+                return self._policy.get_distribution(observations).distribution, memory
+            count, lstm = len(memory), self._policy.lstm_actor
+            states = torch.as_tensor(memory).reshape(count, 2, lstm.num_layers, lstm.hidden_size)
+            hidden, cells = states.permute(1, 2, 0, 3).contiguous()
+            found, after = self._policy.get_distribution(
+                observations, (hidden, cells), episode_starts=torch.zeros(count)
+            )
+        except ValueError as error:  # torch checks its parameters
+            raise self._diverged() from error
+        memory = torch.stack(after).permute(2, 0, 1, 3).reshape(count, -1).numpy()
+        return found.distribution, memory
 
     def _diverged(self) -> PolicyError:
         """Return the error for outputs that are not finite."""
@@ -167,7 +219,7 @@ def copy_network(model: Any) -> Network:
     """Return the network of a model that may go on learning.
 
     Raises:
-        PolicyError: If its numbers are not finite, or it is recurrent.
+        PolicyError: If its numbers are not finite.
     """
     buffer = io.BytesIO()
     model.save(buffer)
@@ -213,7 +265,8 @@ def read_policy(file: Path | io.BytesIO, *, trusted: bool) -> Any:
         seen, acts = data["observation_space"], data["action_space"]
     if archive.data.get("use_sde"):  # an argument of the algorithm, not of the policy
         kwargs = {**kwargs, "use_sde": True}
-    policy = kind(seen, acts, lambda _: 0.0, **kwargs)
+    rate = () if issubclass(kind, ARSPolicy) else (lambda _: 0.0,)
+    policy = kind(seen, acts, *rate, **kwargs)
     policy.load_state_dict(archive.weights)
     return policy
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import os
 import pickle
@@ -19,7 +20,7 @@ import piase_gym
 from piase_gym.agents import BatchPercept, Percept, make_agent
 from piase_gym.benchmarks import Row, evaluate
 from piase_gym.benchmarks.evaluation.policies import fingerprint, read_policy
-from piase_gym.errors import CurriculumError, PolicyError, UnknownNameError
+from piase_gym.errors import CurriculumError, PolicyError, SnapshotError, UnknownNameError
 from tests import probes
 
 torch = pytest.importorskip("torch")
@@ -30,14 +31,23 @@ from piase_gym.adapters import CellFeatures, sb3_vec  # noqa: E402  # needs the 
 from piase_gym.agents.sb3 import Sb3Agent  # noqa: E402
 from piase_gym.agents.sb3_network import load_network  # noqa: E402
 
+
+def no_memory(count: int) -> np.ndarray:
+    """The memory of networks that have none."""
+    return np.zeros((count, 0))
+
+
 DOORS: dict[str, Any] = {"layout": "door_key", "width": 6, "height": 6, "max_steps": 40}
 
 
 def model_of(kind: Any, seed: int = 0, spread: float = 3.0, **config: Any) -> Any:
     """An untrained model whose opinions are strong enough to tell mistakes."""
     vec = sb3_vec("GridWorld", num_envs=2, **{**DOORS, **config})
-    kwargs = {"features_extractor_class": CellFeatures}
-    model = kind("MlpPolicy", vec, policy_kwargs=kwargs, seed=seed, device="cpu")
+    kwargs: dict[str, Any] = {"features_extractor_class": CellFeatures}
+    if kind is contrib.ARS:  # which takes no extractor
+        kwargs = {}
+    policy = "MlpLstmPolicy" if kind is contrib.RecurrentPPO else "MlpPolicy"
+    model = kind(policy, vec, policy_kwargs=kwargs, seed=seed, device="cpu")
     torch.manual_seed(seed)
     with torch.no_grad():
         for name, values in model.policy.named_parameters():
@@ -75,7 +85,7 @@ def test_probabilities_are_those_of_stable_baselines(saved: dict[str, Any]) -> N
         more = {"action_masks": masks} if name == "masked" else {}
         with torch.no_grad():
             expected = model.policy.get_distribution(torch.as_tensor(shown), **more).distribution
-        chances = sb3_network.probabilities(shown, masks)
+        chances, _ = sb3_network.probabilities(shown, masks, no_memory(64))
         np.testing.assert_allclose(chances, expected.probs.numpy(), atol=1e-5)
         assert sb3_network.masked == (name == "masked")
     assert (masks == 0).any()
@@ -96,14 +106,16 @@ def test_draws_follow_the_probabilities(saved: dict[str, Any]) -> None:
     seeds = np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)
     agent = make_agent(f"sb3:{saved['folder']}/masked.zip")
     acts = agent.act_batch(BatchPercept(shown, masks, seeds, np.full(20_000, 7)))
-    chances = load_network(saved["folder"] / "masked.zip").probabilities(shown[:1], masks[:1])[0]
+    network = load_network(saved["folder"] / "masked.zip")
+    chances = network.probabilities(shown[:1], masks[:1], no_memory(1))[0][0]
     shares = np.bincount(acts, minlength=6) / 20_000
     np.testing.assert_allclose(shares, chances, atol=5 * 0.5 / 20_000**0.5)
     assert not shares[masks[0] == 0].any()
 
 
-def test_a_partner_plays_alike_alone_and_in_a_batch(saved: dict[str, Any]) -> None:
-    model = model_of(contrib.MaskablePPO, agents=2)
+@pytest.mark.parametrize("kind", [contrib.MaskablePPO, contrib.RecurrentPPO])
+def test_a_partner_plays_alike_alone_and_in_a_batch(saved: dict[str, Any], kind: Any) -> None:
+    model = model_of(kind, agents=2)
     path = saved["folder"] / "pair.zip"
     model.save(path)
     task = {"id": "piase_gym:piase/GridWorld-v1", "agents": 2, **DOORS}
@@ -143,6 +155,32 @@ def test_the_episode_seed_fixes_what_it_plays(saved: dict[str, Any]) -> None:
     assert played(1) != played(2)
 
 
+def test_the_memory_of_a_recurrent_model_is_a_part_of_its_state(tmp_path: Path) -> None:
+    model_of(contrib.RecurrentPPO).save(tmp_path / "lstm.zip")
+    env = piase_gym.parallel_env("GridWorld", view="vector", **DOORS)
+    env.reset(seed=4)
+    agent, other, copied = (make_agent(f"sb3:{tmp_path}/lstm.zip") for _ in range(3))
+    agent.reset(3)
+    memories = []
+    for step in range(6):
+        players = [agent] if step < 3 else [agent, other, copied]
+        for player in players:
+            player.perceive(Percept(env.world, 0, step))
+        acts = {player.act() for player in players}
+        memories.append(agent.get_state()["memory"])
+        assert all(player.get_state()["memory"] == memories[-1] for player in players)
+        (act,) = acts
+        env.step({"agent_0": act})
+        if step == 2:
+            other.set_state(json.loads(json.dumps(agent.get_state())))
+            copied = copy.deepcopy(agent)
+    assert len({str(memory) for memory in memories}) == 6
+    agent.reset(3)
+    assert "memory" not in agent.get_state()
+    with pytest.raises(SnapshotError, match="'memory' is not a list of 512 numbers"):
+        agent.set_state({"seed": 3, "memory": [0.0]})
+
+
 def test_models_that_estimate_values_play_their_best_action(tmp_path: Path) -> None:
     shown, masks = positions()
     batch = BatchPercept(shown, masks, np.arange(64, dtype=np.uint64), np.zeros(64, np.int64))
@@ -173,29 +211,64 @@ def test_continuous_actions(tmp_path: Path) -> None:
     assert (drawn.act() != expected).any()
 
 
-@pytest.mark.parametrize("more", [{}, {"full_std": False}, {"squash_output": True}])
-def test_noise_that_depends_on_the_state_is_that_of_stable_baselines(
-    more: dict[str, Any], tmp_path: Path
-) -> None:
+GSDE = {"use_sde": True, "policy_kwargs": {"log_std_init": -0.5}}
+POINTS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "PPO": (sb3.PPO, {}),
+    "A2C-gSDE": (sb3.A2C, GSDE),
+    "A2C-gSDE-shared": (sb3.A2C, {"use_sde": True, "policy_kwargs": {"full_std": False}}),
+    "A2C-squashed": (sb3.A2C, {"use_sde": True, "policy_kwargs": {"squash_output": True}}),
+    "RecurrentPPO": (contrib.RecurrentPPO, {"policy_kwargs": {"n_lstm_layers": 2}}),
+    "RecurrentPPO-gSDE": (contrib.RecurrentPPO, GSDE),
+    "TRPO": (contrib.TRPO, {}),
+    "SAC": (sb3.SAC, {}),
+    "SAC-gSDE": (sb3.SAC, {"use_sde": True}),
+    "TQC": (contrib.TQC, {}),
+    "CrossQ": (contrib.CrossQ, {}),
+    "TD3": (sb3.TD3, {}),
+    "DDPG": (sb3.DDPG, {}),
+    "ARS": (contrib.ARS, {}),
+    "ARS-clipped": (contrib.ARS, {"policy_kwargs": {"squash_output": False}}),
+}
+FIXED = ("TD3", "DDPG", "ARS", "ARS-clipped")
+"""Those that give one action and no distribution."""
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_points_are_those_of_stable_baselines(name: str, tmp_path: Path) -> None:
     probes.register()
-    single = piase_gym.gym_env("PointProbe", view="vector", actions="continuous")
-    kwargs = {"log_std_init": -0.5, **more}
-    model = sb3.A2C("MlpPolicy", single, use_sde=True, policy_kwargs=kwargs, seed=0, device="cpu")
+    env = piase_gym.gym_env("PointProbe", view="vector", actions="continuous")
+    kind, given = POINTS[name]
+    policy = "MlpLstmPolicy" if kind is contrib.RecurrentPPO else "MlpPolicy"
+    model = kind(policy, env, seed=0, device="cpu", **given)
+    torch.manual_seed(1)
     with torch.no_grad():
-        model.policy.action_net.weight.normal_(0.0, 0.5)
+        for part, values in model.policy.named_parameters():
+            if part.rpartition(".")[0].endswith(("mu", "action_net", ".4")):  # the last layer
+                values.normal_(0.0, 0.3)
     model.save(tmp_path / "point.zip")
     greedy, drawn = (
         Sb3Agent(tmp_path / "point.zip", greedy=k, trusted=False) for k in (True, False)
     )
-    seen = single.reset(seed=0)[0]
-    expected, _ = model.predict(seen, deterministic=True)
-    np.testing.assert_allclose(greedy._point(seen, 0), expected, atol=1e-5)
-    theirs, mine = np.zeros((2, 1000, *expected.shape))
-    for draw in range(1000):
-        model.policy.reset_noise()
-        theirs[draw], mine[draw] = model.predict(seen)[0], drawn._point(seen, draw)
+    seen, _ = env.reset(seed=0)
+    empty = np.zeros((1, drawn.network.memory_length))
+    (mean,), (spread,), _ = drawn.network.gaussian(seen[None], empty)
+    assert (spread == 0.0).all() == (name in FIXED)
+    theirs, mine = np.zeros((2, 600, *env.action_space.shape))
+    for draw in range(600):
+        if given.get("use_sde"):
+            (model.policy.actor if kind is sb3.SAC else model.policy).reset_noise()
+        theirs[draw], mine[draw] = model.predict(seen)[0], drawn._point(mean, spread, draw)
     np.testing.assert_allclose(mine.mean(0), theirs.mean(0), atol=0.15)
-    np.testing.assert_allclose(mine.std(0), theirs.std(0), atol=0.1)
+    np.testing.assert_allclose(mine.std(0), theirs.std(0), atol=0.12)
+    state, begins = None, np.ones(1, bool)
+    for step in range(4):
+        expected, state = model.predict(seen, state, begins, deterministic=True)
+        begins = np.zeros(1, bool)
+        for agent in (greedy, drawn):
+            agent.perceive(Percept(env.world, 0, step))
+        np.testing.assert_allclose(greedy.act(), expected, atol=1e-5)
+        assert env.action_space.contains(drawn.act())
+        seen, *_ = env.step(expected)
 
 
 @pytest.mark.parametrize("kind", [sb3.PPO, contrib.MaskablePPO])
@@ -207,7 +280,8 @@ def test_actor_and_critic_may_have_features_of_their_own(kind: Any, tmp_path: Pa
     model.save(tmp_path / "model.zip")
     with torch.no_grad():
         expected = model.policy.get_distribution(torch.as_tensor(shown)).distribution.probs
-    chances = load_network(tmp_path / "model.zip").probabilities(shown, np.ones_like(masks))
+    network = load_network(tmp_path / "model.zip")
+    chances, _ = network.probabilities(shown, np.ones_like(masks), no_memory(64))
     np.testing.assert_allclose(chances, expected.numpy(), atol=1e-5)
 
 
@@ -258,10 +332,6 @@ def test_files_that_hold_no_model_are_refused(saved: dict[str, Any], tmp_path: P
         (tmp_path / name).write_bytes(content)
         with pytest.raises(PolicyError, match=f"{name} holds no model that can be loaded"):
             make_agent(f"sb3:{tmp_path / name}")
-    env = gymnasium.make("piase_gym:piase/GridWorld-v1", **DOORS)
-    contrib.RecurrentPPO("MlpLstmPolicy", env, n_steps=8, device="cpu").save(tmp_path / "lstm.zip")
-    with pytest.raises(PolicyError, match=r"lstm\.zip is recurrent"):
-        make_agent(f"sb3:{tmp_path}/lstm.zip")
     with pytest.raises(UnknownNameError, match=r"'sb3:\.\.\.'"):
         make_agent("sb4:model.zip")
 
@@ -433,7 +503,7 @@ def test_a_file_written_anew_is_read_anew(tmp_path: Path) -> None:
     found = []
     for seed in (0, 1):
         model_of(sb3.PPO, seed=seed).save(path)
-        found.append(load_network(path).probabilities(shown, masks))
+        found.append(load_network(path).probabilities(shown, masks, no_memory(64))[0])
     assert np.abs(found[0] - found[1]).max() > 0.1
     assert load_network(path) is load_network(path)
 
@@ -448,7 +518,9 @@ def test_the_protocol_takes_models_by_name(saved: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [sb3.PPO, contrib.MaskablePPO, sb3.DQN, contrib.QRDQN], ids=lambda kind: kind.__name__
+    "kind",
+    [sb3.PPO, contrib.MaskablePPO, contrib.RecurrentPPO, sb3.DQN, contrib.QRDQN, contrib.ARS],
+    ids=lambda kind: kind.__name__,
 )
 def test_a_model_plays_what_its_file_plays(kind: Any, tmp_path: Path) -> None:
     model, path = model_of(kind, spread=0.5), tmp_path / "model.zip"
@@ -463,12 +535,12 @@ def test_a_model_plays_what_its_file_plays(kind: Any, tmp_path: Path) -> None:
     assert played(model) == played(model) == played(path)
     assert read_policy(model).batched
     assert played(Sb3Agent(model, greedy=True)) == played(f"sb3-greedy:{path}")
-    assert (played(model) == played(f"sb3-greedy:{path}")) == (kind in (sb3.DQN, contrib.QRDQN))
+    best = kind in (sb3.DQN, contrib.QRDQN, contrib.ARS)
+    assert (played(model) == played(f"sb3-greedy:{path}")) == best
 
 
-def test_models_that_no_file_could_play_are_drawn_from_too() -> None:
+def test_models_with_a_predict_of_their_own_are_drawn_from_too() -> None:
     vec = sb3_vec("GridWorld", num_envs=2, **DOORS)
-    recurrent = contrib.RecurrentPPO("MlpLstmPolicy", vec, seed=0, device="cpu")
 
     class Sometimes(sb3.PPO):  # type: ignore[misc, name-defined]
         asked: list[bool] = []
@@ -477,8 +549,13 @@ def test_models_that_no_file_could_play_are_drawn_from_too() -> None:
             self.asked.append(deterministic)
             return super().predict(*args, deterministic=deterministic, **more)
 
+    class Remembers(contrib.RecurrentPPO):  # type: ignore[misc, name-defined]
+        def predict(self, observation: Any, state: Any = None, **more: Any) -> Any:
+            return super().predict(observation, state, **more)
+
     row = Row(task="piase/GridWorld-v1", config=DOORS)
-    for model in (recurrent, Sometimes("MlpPolicy", vec, seed=0, device="cpu")):
+    for kind, policy in ((Remembers, "MlpLstmPolicy"), (Sometimes, "MlpPolicy")):
+        model = kind(policy, vec, seed=0, device="cpu")
         found = []
         for count in (4, 4, 1):
             torch.manual_seed(count)
@@ -491,22 +568,6 @@ def test_models_that_no_file_could_play_are_drawn_from_too() -> None:
         assert not read_policy(model).batched
     assert Sometimes.asked
     assert not any(Sometimes.asked)
-
-
-def test_continuous_models_without_a_file_that_plays_are_drawn_from() -> None:
-    probes.register()
-    env = piase_gym.gym_env("PointProbe", view="vector", actions="continuous")
-    model = sb3.SAC("MlpPolicy", env, seed=0, device="cpu", buffer_size=8)
-    agent = read_policy(model).make()
-    world = piase_gym.parallel_env("PointProbe", view="vector", actions="continuous").world
-    world.reset(0)
-    acts = []
-    for seed in (1, 1, 2):
-        agent.reset(seed)
-        agent.perceive(Percept(world, 0, 0))
-        acts.append(agent.act())
-    np.testing.assert_array_equal(acts[0], acts[1])
-    assert (acts[0] != acts[2]).any()
 
 
 def test_a_model_that_has_diverged_is_a_fault_as_its_file_is() -> None:
@@ -546,10 +607,10 @@ def test_fingerprints_of_models_are_of_what_they_play_by() -> None:
 
 def test_points_of_a_box_are_drawn_from_the_models_normal() -> None:
     normal = np.full(4, 0.5), np.full(4, 2.0)  # the networks' outputs are flat
-    network = SimpleNamespace(gaussian=lambda _: normal, squashed=False)
     box = gymnasium.spaces.Box(-50.0, 50.0, (2, 2), np.float32)
+    network = SimpleNamespace(squashed=False)
     agent: Any = SimpleNamespace(network=network, action_space=box, greedy=False)
-    points = np.stack([Sb3Agent._point(agent, np.zeros(1), draw) for draw in range(4000)])
+    points = np.stack([Sb3Agent._point(agent, *normal, draw) for draw in range(4000)])
     found = points.reshape(-1)
     assert found.mean() == pytest.approx(0.5, abs=0.1)
     assert found.std() == pytest.approx(2.0, abs=0.1)
