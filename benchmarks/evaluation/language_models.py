@@ -26,7 +26,7 @@ from piase_gym.benchmarks.evaluation.statistics import Interval, mean_interval, 
 from piase_gym.benchmarks.evaluation.suites import Setting, Suite, read_suite
 from piase_gym.core.answers import plain
 from piase_gym.core.files import write_json
-from piase_gym.errors import ConfigError
+from piase_gym.errors import require_count
 
 TASKS = (
     "piase/GridWorld-DoorKey-6x6-v*",
@@ -117,8 +117,7 @@ def evaluate_model(
         ConfigError: If an argument is not allowed.
         StorageError: If the folder cannot be written to.
     """
-    if type(repeats) is not int or repeats < 1:
-        raise ConfigError(f"repeats are a positive integer, not {repeats!r:.60}")
+    repeats = require_count("repeats are a positive integer", repeats)
     agent.check()
     chosen = read_suite(suite) if not isinstance(suite, tuple) else _suite(suite)
     replies = ReplyFile(Path(out) / REPLIES)

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.digest import digest_json
-from piase_gym.errors import ProtocolError, SuiteError, suggest
+from piase_gym.errors import ProtocolError, SuiteError, suggest, whole_number
 
 PROTOCOL = 1
 """Version of the protocol; results of different versions are never mixed."""
@@ -56,10 +56,10 @@ def split_seeds(split: str, episodes: int) -> range:
     """
     if split not in SEEDS:
         raise SuiteError(f"unknown split {split!r}; {suggest(split, SEEDS)}")
-    if type(episodes) is not int or not 1 <= episodes <= len(SEEDS[split]):
-        most = len(SEEDS[split])
+    count, most = whole_number(episodes), len(SEEDS[split])
+    if count is None or not 1 <= count <= most:
         raise SuiteError(f"episodes must be an integer from 1 to {most}, not {episodes!r}")
-    return SEEDS[split][:episodes]
+    return SEEDS[split][:count]
 
 
 def first_seed(seed: int, num_envs: int) -> int:

@@ -16,7 +16,13 @@ from piase_gym.core.models import Action, Observation
 from piase_gym.envs.arguments import Name, build_focal_runner
 from piase_gym.envs.base import WorldAccess
 from piase_gym.envs.partners import Partners
-from piase_gym.errors import ActionError, ConfigError, ResetNeededError, SnapshotError
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    ResetNeededError,
+    SnapshotError,
+    require_count,
+)
 from piase_gym.interfaces.results import OUTCOME_SENTENCES
 from piase_gym.interfaces.turns import Perceived, TurnEngine
 from piase_gym.names import look_up
@@ -160,14 +166,13 @@ class WorldBaseEnv(WorldAccess, BaseEnv, over_world=True):
         **config: Any,
     ) -> None:
         """Make the world and seat the partners."""
-        if type(num_attempts) is not int or num_attempts < 1:
-            raise ConfigError(f"num_attempts is an integer from 1 on, not {num_attempts!r:.60}")
+        self.num_attempts = require_count("num_attempts is an integer from 1 on", num_attempts)
         runner = build_focal_runner(world, agent, partners, scenario, envelope, config)
         native = runner.world.capabilities.native_text
         self.engine = TurnEngine(runner, wording or ("native" if native else "canonical"))
         self.runner, self.agent_index = runner, runner.caller_agents[0]
         self.agent = runner.world.agents[self.agent_index]
-        self.num_attempts, self._failed = num_attempts, 0
+        self._failed = 0
 
     @property
     def unwrapped(self) -> WorldBaseEnv:

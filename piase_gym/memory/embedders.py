@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.errors import ConfigError, UnknownNameError, need
+from piase_gym.errors import ConfigError, UnknownNameError, need, require_count
 
 SIZE = 384
 """Dimension of an embedding."""
@@ -68,10 +68,8 @@ class HashedEmbedder:
     LENGTHS: ClassVar[tuple[int, ...]] = (3, 4, 5)
 
     def __init__(self, size: int = SIZE) -> None:
-        if type(size) is not int or size < 1:
-            raise ConfigError(f"an embedding has 1 number or more, not {size!r}")
-        self.size = size
-        self.name = f"hashed-ngrams-v1-{size}"
+        self.size = require_count("an embedding has 1 number or more", size)
+        self.name = f"hashed-ngrams-v1-{self.size}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the embeddings of some texts, of shape ``(len(texts), size)``."""
@@ -187,11 +185,9 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: str | Embedder | None = None, kept: int = 4096) -> None:
-        if type(kept) is not int or kept < 0:
-            raise ConfigError(f"kept is a number from 0, not {kept!r:.60}")
         self.embedder = find_embedder(embedder)
         self.name, self.size = self.embedder.name, self.embedder.size
-        self.kept = kept
+        self.kept = require_count("kept is a number from 0", kept, 0)
         self.hits = self.misses = 0
         self._known: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.errors import ConfigError, RunError, need
+from piase_gym.errors import ConfigError, RunError, need, require_count
 from piase_gym.runs.manifest import require_slot, require_steps
 from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.reader import Run, read
@@ -94,8 +94,9 @@ def render(
     place = Path(out)
     if place.suffix not in KINDS:
         raise ConfigError(f"a picture ends with {', '.join(KINDS)}, not {place.suffix!r}")
-    if type(fps) is not int or not 1 <= fps <= MAX_FPS:
-        raise ConfigError(f"fps is a whole number from 1 to {MAX_FPS}, not {fps!r:.60}")
+    rule = f"fps is a whole number from 1 to {MAX_FPS}"
+    if (fps := require_count(rule, fps)) > MAX_FPS:
+        raise ConfigError(f"{rule}, not {fps}")
     write = _write_video if place.suffix == ".mp4" else _write_images
     run = path if isinstance(path, Run) else read(path)
     pictures = frames(run, slot=slot, start=start, stop=stop)

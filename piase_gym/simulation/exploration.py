@@ -24,7 +24,7 @@ from piase_gym.agents.explorer.flow import END
 from piase_gym.agents.llm.agent import LLMAgent
 from piase_gym.agents.policy_registry import make_agent
 from piase_gym.core.rng import partner_seed
-from piase_gym.errors import AgentError, ConfigError, ResetNeededError
+from piase_gym.errors import AgentError, ConfigError, ResetNeededError, require_count
 from piase_gym.interfaces.perception_interface import WorldPerceptionInterface
 from piase_gym.memory import CachedEmbedder, Embedder
 from piase_gym.runs.recording import record
@@ -123,9 +123,8 @@ class Exploration:
         log: str | os.PathLike[str] | None = None,
         **config: Any,
     ) -> None:
-        if steps is not None and (type(steps) is not int or steps < 1):
-            raise ConfigError(f"steps are a number from 1, not {steps!r:.60}")
-        self._seed, self._steps = seed, steps
+        rule = "steps are a number from 1"
+        self._seed, self._steps = seed, None if steps is None else require_count(rule, steps)
         self._make_flow: MakeFlow = flow or (lambda _agent_id, decide: explorer_flow(decide))
         self._embedder = CachedEmbedder(embedder)
         self.records: dict[str, Record] = {}

@@ -12,13 +12,16 @@ import numpy as np
 import pytest
 
 import piase_gym
-from piase_gym import runs
+from piase_gym import BaseEnv, runs
+from piase_gym.benchmarks.evaluation.protocol import split_seeds
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.curricula.options import CurriculumOptions
 from piase_gym.curricula.parallel import ParallelCurricula
 from piase_gym.errors import ConfigError, require_count, whole_number
+from piase_gym.memory.embedders import CachedEmbedder, HashedEmbedder
 from piase_gym.runs import recording
 from piase_gym.runs.options import Options
+from piase_gym.simulation.exploration import Exploration
 from piase_gym.wrappers import AddMemory, AvtLogger
 
 NONE = [True, np.True_, 1.0, np.float64(1), "1", None, [1], np.array([1]), np.array(True)]
@@ -102,14 +105,19 @@ def test_forks_refuse_others(count: dict[str, Any], told: str, tmp_path: Path) -
         lambda n: AddMemory(piase_gym.parallel_env("GridWorld"), k=n).k,
         lambda n: CurriculumOptions(plan(), ("agent_0",), lag=n).lag,
         lambda n: ParallelCurricula("GridWorld", plan(), slots=n, workers=0 * n).num_envs,
+        lambda n: BaseEnv("GridWorld", num_attempts=n).num_attempts,
+        lambda n: HashedEmbedder(n).size,
+        lambda n: CachedEmbedder(kept=n).kept,
+        lambda n: Exploration(steps=n)._steps or 0,
+        lambda n: len(split_seeds("dev", n)),
     ],
-    ids=["AddMemory", "lag", "slots"],
+    ids=["AddMemory", "lag", "slots", "attempts", "size", "kept", "steps", "episodes"],
 )
-def test_wrappers_take_them(make: Callable[[Any], int]) -> None:
+def test_others_take_them(make: Callable[[Any], int]) -> None:
     found = make(np.int64(2))
     assert found == 2
     assert type(found) is int
-    with pytest.raises(ConfigError, match=r"number.*, not (np\.)?True"):
+    with pytest.raises(ConfigError, match=r", not (np\.)?True"):
         make(np.True_)
 
 
