@@ -142,12 +142,8 @@ class Network:
             PolicyError: If they are not finite.
         """
         seen, actor = torch.as_tensor(observations), getattr(self._policy, "actor", self._policy)
-        if self.drawn:
+        if self.drawn or hasattr(actor, "get_action_dist_params"):
             normal, memory = self._distribution(seen, memory)
-            means, deviations = normal.mean, normal.stddev
-        elif hasattr(actor, "get_action_dist_params"):  # SAC and its like
-            means, logarithms, more = actor.get_action_dist_params(seen)
-            normal = actor.action_dist.proba_distribution(means, logarithms, **more).distribution
             means, deviations = normal.mean, normal.stddev
         else:
             layers = actor.mu if hasattr(actor, "mu") else actor.action_net
@@ -163,18 +159,22 @@ class Network:
         self, observations: torch.Tensor, memory: NDArray[np.float64]
     ) -> tuple[Any, NDArray[np.float64]]:
         """Return torch's distribution of the actions, and the recurrent states after it."""
+        policy = self._policy
         try:
-            if not self.memory_length:
-                return self._policy.get_distribution(observations).distribution, memory
-            count, lstm = len(memory), self._policy.lstm_actor
-            states = torch.as_tensor(memory).reshape(count, 2, lstm.num_layers, lstm.hidden_size)
-            hidden, cells = states.permute(1, 2, 0, 3).contiguous()
-            found, after = self._policy.get_distribution(
-                observations, (hidden, cells), episode_starts=torch.zeros(count)
-            )
+            if self.memory_length:
+                lstm = policy.lstm_actor
+                shape = len(memory), 2, lstm.num_layers, lstm.hidden_size
+                states = torch.as_tensor(memory).reshape(shape).permute(1, 2, 0, 3).contiguous()
+                starts = torch.zeros(len(memory))
+                found, after = policy.get_distribution(observations, tuple(states), starts)
+                memory = torch.stack(after).permute(2, 0, 1, 3).reshape(len(memory), -1).numpy()
+            elif self.drawn:
+                found = policy.get_distribution(observations)
+            else:  # SAC and its like
+                means, logarithms, more = policy.actor.get_action_dist_params(observations)
+                found = policy.actor.action_dist.proba_distribution(means, logarithms, **more)
         except ValueError as error:  # torch checks its parameters
             raise self._diverged() from error
-        memory = torch.stack(after).permute(2, 0, 1, 3).reshape(count, -1).numpy()
         return found.distribution, memory
 
     def _diverged(self) -> PolicyError:

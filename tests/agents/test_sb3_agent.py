@@ -269,6 +269,11 @@ def test_points_are_those_of_stable_baselines(name: str, tmp_path: Path) -> None
         np.testing.assert_allclose(greedy.act(), expected, atol=1e-5)
         assert env.action_space.contains(drawn.act())
         seen, *_ = env.step(expected)
+    with torch.no_grad():
+        for values in drawn.network._policy.parameters():
+            values.fill_(1e308)
+    with pytest.raises(PolicyError, match="numbers that are not finite; it has diverged"):
+        drawn.act()
 
 
 @pytest.mark.parametrize("kind", [sb3.PPO, contrib.MaskablePPO])
