@@ -195,6 +195,7 @@ def settings_that_ship() -> list[tuple[Setting, str]]:
 
 
 def test_stored_references_are_what_the_policies_do_today() -> None:
+    pytest.importorskip("torch")  # of `ppo`
     stored = shipped()["settings"]
     checked = 0
     for setting, split in settings_that_ship():
@@ -343,6 +344,7 @@ def test_references_that_only_some_rows_name_play_only_there(tmp_path: Path) -> 
 
 
 def test_a_task_without_a_model_is_told_and_keeps_what_the_others_found() -> None:
+    pytest.importorskip("torch")  # of `ppo`
     recall = "piase/TextRoom-Recall-4-v3"
     suite = Suite(name="one", rows=(Row(task=recall),))
     found, problems = measure_references(
@@ -354,6 +356,7 @@ def test_a_task_without_a_model_is_told_and_keeps_what_the_others_found() -> Non
 
 
 def test_references_that_are_there_are_not_played_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")  # of `ppo`
     other = "piase/GridWorld-Empty-Random-6x6-v1"
     suite = Suite(name="one", rows=(Row(task=EMPTY),))
     stored, _ = measure_references(suites=[suite], episodes=3)
