@@ -305,7 +305,7 @@ def test_a_gaussian_reaches_a_target_that_is_near_enough() -> None:
     target = np.array([0.45, 0.4]), np.array([[0.12, 0.0], [0.05, 0.08]])
     places = np.array([[0.3, 0.5], [0.4, 0.6]])
     samples = Samples(places, log_density(old, places), np.zeros(2))
-    mean, factor = move_gaussian(old, target, samples, 10.0, 5.0)
+    mean, factor = move_gaussian(old, target, samples, 10.0, 5.0, np.full(2, 0.01))
     assert mean == pytest.approx(target[0], abs=1e-3)
     assert factor == pytest.approx(target[1], abs=1e-3)
 
