@@ -392,6 +392,9 @@ def move_gaussian(
         least: Below these, the diagonal of the factor does not fall: a Gaussian inside a single
             value of a setting would look best where it is, and never come out again.
     """
+    # A unit for rewards: the solver stops at absolute differences.
+    unit = max(float(np.abs(samples.values).max()), alpha) or 1.0
+    samples, alpha = samples._replace(values=samples.values / unit), alpha / unit
     size = len(old[0])
     rows, columns = np.tril_indices(size, -1)
 
