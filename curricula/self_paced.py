@@ -68,6 +68,7 @@ class SelfPaced(TaskDirector[PaceMemory]):
 
     Over steps it is a table with a closed-form update. Over settings it is a Gaussian in the unit
     cube, to which each range is scaled; places that are drawn outside are clipped to the cube.
+    Its deviations do not fall below the smaller of those of `start` and `target`.
 
     Args:
         settings: Fields of the config: name -> [least, largest]. Without any, steps are drawn.
@@ -276,11 +277,12 @@ class SelfPaced(TaskDirector[PaceMemory]):
     def _move_gaussian(self, state: PaceMemory) -> None:
         """Move the Gaussian of settings."""
         old = np.array(state.mean), np.array(state.factor)
-        mean, spread = self._gaussians[1]
+        (_, first), (mean, spread) = self._gaussians
         target = mean, np.diag(spread)
         alpha = self._alpha(state, gaussian_divergence(old, target))
         samples = Samples(*map(np.array, (state.places, state.densities, state.outcomes)))
-        moved = move_gaussian(old, target, samples, alpha, self.max_kl)
+        least = np.minimum(first, spread)
+        moved = move_gaussian(old, target, samples, alpha, self.max_kl, least)
         state.mean, state.factor = moved[0].tolist(), moved[1].tolist()
 
 
@@ -377,7 +379,7 @@ def gaussian_objective(new: Gauss, target: Gauss, samples: Samples, alpha: float
 
 
 def move_gaussian(
-    old: Gauss, target: Gauss, samples: Samples, alpha: float, max_kl: float
+    old: Gauss, target: Gauss, samples: Samples, alpha: float, max_kl: float, least: Array
 ) -> Gauss:
     """Return the Gaussian that maximises `gaussian_objective` with ``KL(new || old) <= max_kl``.
 
@@ -387,7 +389,12 @@ def move_gaussian(
         samples: What was drawn from `old`, or from Gaussians before it.
         alpha: The weight of the target.
         max_kl: The largest divergence from `old`.
+        least: Below these, the diagonal of the factor does not fall: a Gaussian inside a single
+            value of a setting would look best where it is, and never come out again.
     """
+    # A unit for rewards: the solver stops at absolute differences.
+    unit = max(float(np.abs(samples.values).max()), alpha) or 1.0
+    samples, alpha = samples._replace(values=samples.values / unit), alpha / unit
     size = len(old[0])
     rows, columns = np.tril_indices(size, -1)
 
@@ -405,7 +412,8 @@ def move_gaussian(
 
     # A parameter outside of these bounds would exceed the divergence that is allowed.
     far = float(np.sqrt(2.0 * max_kl))
-    sides = [(-far, far)] * size + [(-max_kl - 0.5, far)] * size + [(-far, far)] * len(rows)
+    narrowest = np.clip(np.log(least / np.diag(old[1])), -max_kl - 0.5, 0.0).tolist()
+    sides = [(-far, far)] * size + [(side, far) for side in narrowest] + [(-far, far)] * len(rows)
     first = np.zeros(len(sides))
     options = {"maxiter": 200, "ftol": 1e-10}
     constraint = {"type": "ineq", "fun": room}

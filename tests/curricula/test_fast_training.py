@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
+
+import torch
 
 from piase_gym import curricula
 from piase_gym.benchmarks.evaluation import levels
@@ -15,6 +20,7 @@ from piase_gym.curricula import AdaptationDecisionModule, CurriculumManager
 from piase_gym.registry import find, load
 from piase_gym.training.curriculum_env import make_curriculum_env
 from piase_gym.training.curriculum_evaluation import play_slots
+from piase_gym.training.curriculum_run import CurriculumTraining, CurriculumTrainingSettings
 from piase_gym.training.curriculum_settings import import_ppo
 from tests.curricula.helpers import Table, curriculum
 
@@ -170,3 +176,62 @@ def test_who_does_nothing_wins_no_test_and_who_does_anything_some() -> None:
     assert 0 < chance.sum() < len(seeds)
     for size in (1, 5, 12, 99):  # how many are open at once changes nothing
         assert (play_slots(legal, config, seeds, side_by_side=size)[0] == chance).all()
+
+
+def test_levels_are_scored_by_the_advantages_that_ppo_learns_from(tmp_path: Path) -> None:
+    """Whole episodes, also over two rollouts and cut off; the advantages are computed slowly."""
+    director = {"name": "plr", "replay": 0.0}
+    envs, steps = 6, 16
+    small = {**SHORT, "environment_config_overrides": {"width": 4, "height": 4}}
+    plan = {"name": "Small", "world": "GridWorld", "steps": [{"order": 1, "name": "Room", **small}]}
+    path = tmp_path / "plan.curriculum.json"
+    path.write_text(json.dumps(plan))
+    settings = CurriculumTrainingSettings(
+        curriculum=str(path), num_envs=envs, num_steps=steps, steps=1200, director=director
+    )
+    run = CurriculumTraining(settings, tmp_path / "run")
+    trainer, batch = run.trainer, run.controller.batch
+    ppo, step, tell = trainer.settings, trainer.env.step, run._tell_director
+    seeds: list[list[int]] = []
+    parts: list[list[float]] = [[] for _ in range(envs)]
+    wanted: dict[int, float] = {}
+    kinds = Counter[str]()
+
+    def stepped(acts: Any) -> Any:
+        seeds.append(batch.seeds().tolist())
+        result = step(acts)
+        kinds["cut off"] += int(result[3].sum())
+        kinds["ended"] += int(result[2].sum())
+        return result
+
+    def after(rollout: Any) -> None:
+        every = torch.ones(envs, dtype=torch.bool)
+        shown = torch.as_tensor(trainer.shown).flatten(0, 1)
+        with torch.no_grad():
+            last = trainer.learners[0].foresee(shown, torch.zeros(envs, 0), every).numpy()
+        rewards, values, dones = (
+            one.numpy().astype(float) for one in (rollout.rewards, rollout.values, rollout.dones)
+        )
+        values = np.vstack([values, last])
+        for slot in range(envs):
+            for t in range(steps):
+                advantage, factor = 0.0, 1.0
+                for k in range(t, steps):
+                    ahead = 0.0 if dones[k, slot] else ppo.gamma * values[k + 1, slot]
+                    advantage += factor * (rewards[k, slot] + ahead - values[k, slot])
+                    factor *= ppo.gamma * ppo.gae_lambda
+                    if dones[k, slot]:
+                        break
+                parts[slot].append(abs(advantage))
+                if dones[t, slot]:
+                    wanted[seeds[t - steps][slot]] = float(np.mean(parts[slot]))
+                    kinds["over two rollouts"] += len(parts[slot]) > t + 1
+                    parts[slot] = []
+        tell(rollout)
+
+    trainer.env.step, trainer.after_rollout = stepped, after
+    run.train()
+    known = run.controller.progress["agent_0"].memory["teacher"].known
+    assert {one.task.seed: one.score for one in known} == pytest.approx(wanted, abs=1e-5)
+    assert min(kinds[kind] for kind in ("cut off", "ended", "over two rollouts")) > 5
+    run.close()

@@ -141,6 +141,15 @@ def test_an_equal_score_takes_the_place_of_the_least_probable() -> None:
     assert director.state(AGENT).known[2] == KnownTask(Task(4, 99), 1.0, 9)
 
 
+def test_a_level_that_lost_its_place_while_it_was_played_is_scored_as_itself() -> None:
+    director = replaying(buffer=2, staleness=0.0)
+    again = StepChoice(2, {"draw": 10})
+    director.score(AGENT, StepChoice(4), episode(99), np.array([0.2]))  # takes the place of 12
+    director.score(AGENT, again, episode(12), np.array([5.0]))
+    known = director.state(AGENT).known
+    assert known == [KnownTask(Task(1, 11), 0.3, 4), KnownTask(Task(2, 12), 5.0, 10)]
+
+
 def test_the_table_of_scores_is_that_of_the_memory_whatever_was_done() -> None:
     rng = np.random.default_rng(0)
     director = opened("plr", warm_up=1, buffer=70, temperature=1.0, rate=0.5)
@@ -305,7 +314,7 @@ def test_a_gaussian_reaches_a_target_that_is_near_enough() -> None:
     target = np.array([0.45, 0.4]), np.array([[0.12, 0.0], [0.05, 0.08]])
     places = np.array([[0.3, 0.5], [0.4, 0.6]])
     samples = Samples(places, log_density(old, places), np.zeros(2))
-    mean, factor = move_gaussian(old, target, samples, 10.0, 5.0)
+    mean, factor = move_gaussian(old, target, samples, 10.0, 5.0, np.full(2, 0.01))
     assert mean == pytest.approx(target[0], abs=1e-3)
     assert factor == pytest.approx(target[1], abs=1e-3)
 

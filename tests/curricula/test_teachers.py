@@ -25,6 +25,7 @@ from piase_gym.curricula.self_paced import (
     divergence,
     gaussian_divergence,
     gaussian_objective,
+    log_density,
     move_gaussian,
     move_table,
 )
@@ -363,6 +364,8 @@ def test_levels_are_tried_and_the_most_learnable_played() -> None:
 
 # -- self-paced learning -------------------------------------------------------------------------
 
+LEAST = np.array([0.01])
+
 
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 3.0])
 @pytest.mark.parametrize("max_kl", [0.02, 0.3])
@@ -393,6 +396,20 @@ def test_the_table_moves_alike_whatever_the_unit_of_values(unit: float) -> None:
     for alpha in (0.0, 0.3):
         found = move_table(old, target, values * unit, alpha * unit, 0.02)
         assert found == pytest.approx(move_table(old, target, values, alpha, 0.02), abs=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e3, 1e9, 1e300])
+def test_the_gaussian_moves_alike_whatever_the_unit_of_values(unit: float) -> None:
+    places = np.random.default_rng(1).normal(0.3, 0.1, (50, 1))
+    old, target = (np.array([0.3]), np.array([[0.1]])), (np.array([0.8]), np.array([[0.05]]))
+    values, drawn = np.clip(1.2 - 2.0 * places[:, 0], 0.0, 1.0), log_density(old, places)
+    for alpha in (0.0, 0.3, 3.0):
+        plain = move_gaussian(old, target, Samples(places, drawn, values), alpha, 0.1, LEAST)
+        scaled = Samples(places, drawn, values * unit)
+        found = move_gaussian(old, target, scaled, alpha * unit, 0.1, LEAST)
+        assert gaussian_divergence(plain, old) > 0.09
+        assert found[0] == pytest.approx(plain[0], abs=1e-6)
+        assert found[1] == pytest.approx(plain[1], abs=1e-6)
 
 
 def test_divergences() -> None:
@@ -429,7 +446,7 @@ def test_the_gaussian_moves_to_the_best_one_near(alpha: float, earlier: int) -> 
         kl = math.log(0.05 / spread) + (spread**2 + (mean - 0.8) ** 2) / (2 * 0.05**2) - 0.5
         return float((ratio * values).mean() - alpha * kl)
 
-    mean, factor = move_gaussian(old, target, samples, alpha, 0.1)
+    mean, factor = move_gaussian(old, target, samples, alpha, 0.1, LEAST)
     spread = float(factor[0, 0])
     kl_old = math.log(0.1 / spread) + (spread**2 + (mean[0] - 0.3) ** 2) / (2 * 0.01) - 0.5
     assert kl_old <= 0.1 + 1e-5
@@ -464,6 +481,33 @@ def test_a_gaussian_of_two_settings_comes_to_its_target() -> None:
     assert spreads[0] == pytest.approx(0.1)
     # the middle of the eighth of ten whole numbers; 0.3 of 0.4
     assert state.mean == pytest.approx([0.75, 0.75], abs=0.05)
+
+
+def test_a_gaussian_that_waits_for_the_learner_goes_on_with_it() -> None:
+    """Only values below 3 are won at first, all of them later."""
+    ranges, start = {"hazards": [0, 9]}, {"hazards": [1, 1.0]}
+    director = opened("self_paced", settings=ranges, start=start, target={"hazards": [8, 0.5]})
+    state, spreads = director.state(AGENT), []
+    for update in range(90):
+        for _ in range(50):
+            choice = director.assign(AGENT)
+            ended(director, choice, won=choice.fields["hazards"] < 3 or update >= 50)
+        spreads.append(state.factor[0][0])
+        if update == 49:
+            assert state.mean[0] < 0.4  # it waited
+    assert min(spreads) >= 0.05 - 1e-9
+    assert (state.mean, state.factor) == (
+        [pytest.approx(0.85, abs=0.02)],
+        [[pytest.approx(0.05, abs=0.005)]],
+    )
+
+
+def test_a_spread_below_the_least_can_only_grow() -> None:
+    old, target = (np.array([0.3]), np.array([[0.01]])), (np.array([0.3]), np.array([[0.001]]))
+    samples = Samples(np.array([[0.3]]), np.zeros(1), np.zeros(1))
+    for least, wanted in ((0.02, 0.01), (0.009, 0.009)):
+        _, factor = move_gaussian(old, target, samples, 1.0, 0.1, np.array([least]))
+        assert factor[0, 0] == pytest.approx(wanted)
 
 
 def test_alpha_waits_and_then_goes_with_the_outcome() -> None:
