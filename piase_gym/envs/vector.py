@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import FrameType
 from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
@@ -27,8 +30,8 @@ from piase_gym.envs.observations import ObservationStyle, is_native, open_masks
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.runner import check_options
-from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv, is_repeated
-from piase_gym.envs.spec import LimitInSpec
+from piase_gym.envs.single import GymEnv
+from piase_gym.envs.spec import TIME_LIMIT, LimitInSpec, settle_limit
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, require_known
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import steps_in_batches
@@ -358,9 +361,8 @@ def make_vector(
         require_known("render_mode", render_mode, RENDER_MODES[1:])
     style = ObservationStyle(view, mask, wording, texts, infos, dtype)
     style.check()
-    limit = config.pop("max_episode_steps", None)
-    if not (limit in (None, NO_TIME_LIMIT) or is_repeated(limit, config)):
-        config["max_episode_steps"] = limit
+    asked = _asked_of(sys._getframe(1), config)
+    config = settle_limit(config, config.pop(TIME_LIMIT, None), asked)
     checked, spec, row, chosen, _ = resolve(world, scenario, envelope, config)
     made = load(spec.world, spec)(checked)
     is_native(made, wording)  # refuses what the world does not have
@@ -396,6 +398,12 @@ def make_vector(
         dtype=dtype,
     )
     return BatchVectorEnv(batch, mode, render_mode, style)
+
+
+def _asked_of(frame: FrameType, config: Collection[str]) -> Collection[str]:
+    """Return the names of what a call itself gives, not the spec of its `gymnasium.make_vec`."""
+    given = frame.f_locals["kwargs"] if frame.f_code is gymnasium.make_vec.__code__ else config
+    return set(given)
 
 
 def _mode(mode: AutoresetMode | str) -> AutoresetMode:
