@@ -153,6 +153,18 @@ def test_masks_allow_something_where_an_episode_is_over(task: str) -> None:
     assert env.step(env.action_masks().argmax(axis=1))[-1]["_seed"].all()
 
 
+@pytest.mark.parametrize("view", ["text", "both"])
+def test_texts_do_not_pass_through_shared_memory(view: str) -> None:
+    processes: dict[str, Any] = {"vectorization_mode": "async", "view": view}
+    with pytest.raises(ConfigError, match=r"vector_kwargs={'shared_memory': False}"):
+        vector(SINGLES, **processes)
+    one = vector(SINGLES, view=view)
+    other = vector(SINGLES, **processes, vector_kwargs={"shared_memory": False})
+    assert str(one.reset(seed=0)[0]) == str(other.reset(seed=0)[0])
+    assert str(one.step([0, 0, 0])[0]) == str(other.step(np.zeros(3, int))[0])
+    other.close()
+
+
 def test_an_episode_that_is_over_waits_for_its_reset() -> None:
     env = vector(SINGLES, autoreset_mode="disabled", max_steps=1)
     env.reset(seed=0)
