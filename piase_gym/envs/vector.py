@@ -157,7 +157,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             last = {key: copy.deepcopy(value) for key, value in more.items() if key[0] != "_"}
             if self._style.tells_masks:
                 last["action_mask"] = self._own_masks(infos, "final_action_mask")
-            more["final_obs"], more["_final_obs"] = self._last(infos, over), over
+            more["final_obs"], more["_final_obs"] = self._last(infos, over), over.copy()
             marks = {f"_{key}": over.copy() for key in last}
             more["final_info"], more["_final_info"] = {**last, **marks}, over.copy()
             begun = over

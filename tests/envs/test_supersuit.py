@@ -65,12 +65,12 @@ def test_wrappers_of_one_after_the_other(wrap: Callable[[Any], Any]) -> None:
 def test_frames_are_skipped_as_the_seed_says() -> None:
     lengths = []
     for seed in (4, 4, 5):
-        env = piase_gym.parallel_env("GridWorld", width=5, max_steps=60)
-        skips = supersuit.frame_skip_v0(env, (1, 4))
+        env = piase_gym.parallel_env("GridWorld", ended_actions="ignore", max_steps=60, **LATE)
+        skips = supersuit.frame_skip_v0(env, (1, 4), default_action=4)
         skips.reset(seed=seed)
         steps = []
         while skips.agents:
-            skips.step({"agent_0": 4})
+            skips.step(dict.fromkeys(skips.agents, 3))
             steps.append(env.runner.steps)
         lengths.append(steps)
     assert lengths[0] == lengths[1] != lengths[2]

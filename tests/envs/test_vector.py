@@ -13,6 +13,7 @@ import pytest
 import piase_gym
 from piase_gym.agents.simple import NoopAgent
 from piase_gym.errors import ActionError, ClosedError, ConfigError, EnvelopeError, ResetNeededError
+from piase_gym.testing.values import arrays_in
 from tests.helpers.bad_input import refuse, short
 
 KERNEL, SINGLES = "piase/GridWorld-Empty-5x5-v1", "piase/TextRoom-LostKey-v3"
@@ -151,6 +152,17 @@ def test_masks_allow_something_where_an_episode_is_over(task: str) -> None:
     assert infos["action_mask"].any(axis=1).all()
     assert np.array_equal(env.action_masks(), infos["action_mask"])
     assert env.step(env.action_masks().argmax(axis=1))[-1]["_seed"].all()
+
+
+@both_kinds
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_arrays_of_a_step_are_fresh(task: str, mode: str) -> None:
+    env = vector(task, autoreset_mode=mode, mask="obs", max_steps=2)
+    found = [env.reset(seed=0), *(env.step([0, 0, 0]) for _ in range(4))]
+    arrays = [array for _, array in arrays_in(found)]
+    assert not [
+        1 for k, one in enumerate(arrays) for two in arrays[:k] if np.shares_memory(one, two)
+    ]
 
 
 @pytest.mark.parametrize("view", ["text", "both"])
