@@ -217,6 +217,9 @@ def make_limited(
         frame: The frame of the call.
         world: The world or task.
         kwargs: Further arguments of `make`.
+
+    Raises:
+        ConfigError: If the call asks for more steps than the time limit of its spec.
     """
     if frame.f_code is not gymnasium.make.__code__:
         return make(world, **kwargs)
@@ -228,7 +231,7 @@ def make_limited(
     )
     if limit in (None, NO_TIME_LIMIT):
         return env
-    if env.config.max_steps > limit:  # the limit is that of a `TimeLimit`, which makes no result
+    if given is None and env.config.max_steps > limit:  # a `TimeLimit`, which makes no result
         env.close()
         raise ConfigError(
             f"max_steps={env.config.max_steps} is more than the spec's max_episode_steps={limit}; "
