@@ -61,8 +61,10 @@ class WorldAECEnv(parallel_to_aec_wrapper):
             raise AgentError(f"there is no agent {agent!r} in play; agents in play: {names}")
 
     def observe(self, agent: str) -> Any:
-        """Return what an agent observed last."""
-        self._require(agent)
+        """Return what an agent observed last, also when it ended in the last step."""
+        self.env.runner.require_episode()
+        if agent not in self._observations:
+            self._require(agent)
         return super().observe(agent)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:

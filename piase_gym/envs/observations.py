@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.vector.utils import create_shared_memory
 from numpy.typing import NDArray
 
 from piase_gym.core.last_step import LINE_LENGTH
@@ -116,6 +117,15 @@ class TextSpace(spaces.Text):
     def shape(self) -> Any:
         """A stand-in, because texts have no shape."""
         return NoShape()
+
+
+@create_shared_memory.register(TextSpace)
+def _refuse_shared_memory(space: TextSpace, n: int = 1, ctx: object = None) -> NoReturn:
+    """Refuse what Gymnasium would do: show other characters, which no step changes."""
+    raise ConfigError(
+        "texts do not pass through the shared memory of AsyncVectorEnv; make it with "
+        "shared_memory=False, in make_vec by vector_kwargs={'shared_memory': False}"
+    )
 
 
 if TYPE_CHECKING:

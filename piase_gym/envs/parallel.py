@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from gymnasium import spaces
 from pettingzoo import AECEnv, ParallelEnv
 
@@ -84,6 +85,8 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         events: The bus on which everything is posted.
     """
 
+    _np_random: np.random.Generator | None = None
+
     def __init__(
         self,
         runner: EpisodeRunner,
@@ -137,6 +140,13 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         self.runner.reconfigure({"max_steps": steps})
 
     @property
+    def np_random(self) -> np.random.Generator:
+        """A generator for wrappers that draw, seeded at each reset; the world has its own."""
+        if self._np_random is None:
+            self._np_random = np.random.default_rng(self.runner.seed)
+        return self._np_random
+
+    @property
     def state_space(self) -> spaces.Box:
         """The space of `state`."""
         return self._state_space
@@ -173,6 +183,7 @@ class WorldParallelEnv(WorldEnv, ParallelEnv[str, Any, Any]):
         try:
             runner.reset(seed, options)
         finally:  # if it has failed, nobody is in play
+            self._np_random = None
             self._update_agents()
         if self.render_mode == "human":
             self.render()

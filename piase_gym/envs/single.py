@@ -20,9 +20,9 @@ from piase_gym.envs.arguments import Name, build_focal_runner, partners_around, 
 from piase_gym.envs.base import RENDER_MODES, WorldAccess, WorldEnv, check_render_mode
 from piase_gym.envs.observations import ObservationBuilder, ObservationStyle
 from piase_gym.envs.partners import Partners
-from piase_gym.envs.spec import LimitInSpec
+from piase_gym.envs.spec import NO_TIME_LIMIT, TIME_LIMIT, LimitInSpec, settle_limit
 from piase_gym.envs.window import Window
-from piase_gym.errors import ResetNeededError, UnsupportedError
+from piase_gym.errors import ConfigError, ResetNeededError, UnsupportedError
 
 Limited = TypeVar("Limited", bound=WorldAccess)
 """An environment whose world has a limit of steps."""
@@ -205,8 +205,6 @@ def make_task(world: str, **kwargs: Any) -> GymEnv:
 
 
 make_task.metadata = GymEnv.metadata  # type: ignore[attr-defined]  # gymnasium.make looks for it
-NO_TIME_LIMIT = -1
-"""What `gymnasium.make` takes as ``max_episode_steps`` for no limit but the environment's own."""
 
 
 def make_limited(
@@ -219,28 +217,28 @@ def make_limited(
         frame: The frame of the call.
         world: The world or task.
         kwargs: Further arguments of `make`.
+
+    Raises:
+        ConfigError: If the call asks for more steps than the time limit of its spec.
     """
-    limit = _asked_limit(frame)
-    if limit is None:
+    if frame.f_code is not gymnasium.make.__code__:
         return make(world, **kwargs)
-    more = {} if is_repeated(limit, kwargs) else {"max_episode_steps": limit}
-    env = make(world, **kwargs, **more)
+    call = frame.f_locals
+    given, asked = call[TIME_LIMIT], set(call["kwargs"])
+    limit = call["env_spec"].max_episode_steps if given is None else given
+    env = make(
+        world, **settle_limit(kwargs, limit, asked if given is None else asked | {TIME_LIMIT})
+    )
+    if limit in (None, NO_TIME_LIMIT):
+        return env
+    if given is None and env.config.max_steps > limit:  # a `TimeLimit`, which makes no result
+        env.close()
+        raise ConfigError(
+            f"max_steps={env.config.max_steps} is more than the spec's max_episode_steps={limit}; "
+            f"give max_episode_steps={env.config.max_steps} instead"
+        )
     env.runner.time_limit = limit
     return env
-
-
-def is_repeated(limit: int, fields: Mapping[str, Any]) -> bool:
-    """Return whether fields of a config set the same limit, as those in a spec do."""
-    return limit in (fields.get("max_steps"), fields.get("max_cycles"))
-
-
-def _asked_limit(frame: FrameType) -> Any:
-    """Return the time limit of the `gymnasium.make` call that a frame belongs to, if any."""
-    if frame.f_code is not gymnasium.make.__code__:
-        return None
-    given = frame.f_locals["max_episode_steps"]
-    limit = frame.f_locals["env_spec"].max_episode_steps if given is None else given
-    return None if limit == NO_TIME_LIMIT else limit
 
 
 def gym_env(world: Name, **kwargs: Any) -> GymEnv:

@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from gymnasium.envs.registration import EnvSpec
 
 from piase_gym.envs.runner import EpisodeRunner
+
+TIME_LIMIT = "max_episode_steps"
+"""What Gymnasium calls the limit of the world's own `max_steps`."""
+OWN_LIMITS = frozenset({"max_steps", "max_cycles"})
+NO_TIME_LIMIT = -1
+"""What `gymnasium.make` takes as ``max_episode_steps`` for no limit but the environment's own."""
+
+
+def settle_limit(fields: Mapping[str, Any], limit: Any, asked: Collection[str]) -> dict[str, Any]:
+    """Return fields of which one limits episodes: what a call asks for, else the least in its spec.
+
+    Args:
+        fields: The fields that a call and its spec give, without ``max_episode_steps``.
+        limit: The ``max_episode_steps`` of the call or of its spec, if any.
+        asked: The names of what the call itself gives. Two limits of one call are an error of the
+            config, unless they are equal.
+    """
+    own = {key: value for key, value in fields.items() if key in OWN_LIMITS}
+    if limit in (None, NO_TIME_LIMIT):
+        return dict(fields)
+    rest = {key: value for key, value in fields.items() if key not in own}
+    named = {key: value for key, value in own.items() if key in asked}
+    if TIME_LIMIT in asked:
+        return (
+            {**rest, **named} if limit in named.values() else {**rest, **named, TIME_LIMIT: limit}
+        )
+    return {**rest, **(named or {TIME_LIMIT: min([limit, *own.values()])})}
 
 
 class LimitInSpec:
@@ -26,10 +55,14 @@ class LimitInSpec:
     @property
     def spec(self) -> EnvSpec | None:
         """The spec, if it was made from an id; it has the world's `max_steps` too."""
-        if self._spec is None or self._spec.max_episode_steps is not None:
-            return self._spec
+        if self._spec is None:
+            return None
         found = copy.deepcopy(self._spec)
-        found.max_episode_steps = self._episode_limit()
+        found.max_episode_steps = limit = self._episode_limit()
+        limits = {*OWN_LIMITS, TIME_LIMIT} & found.kwargs.keys()
+        if limits:  # more than one, perhaps, of which the world took one
+            kept = {key: value for key, value in found.kwargs.items() if key not in limits}
+            found.kwargs = {**kept, "max_steps": limit}
         return found
 
     @spec.setter

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import FrameType
 from typing import Any, ClassVar
 
+import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
@@ -27,8 +30,8 @@ from piase_gym.envs.observations import ObservationStyle, is_native, open_masks
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.runner import check_options
-from piase_gym.envs.single import NO_TIME_LIMIT, GymEnv, is_repeated
-from piase_gym.envs.spec import LimitInSpec
+from piase_gym.envs.single import GymEnv
+from piase_gym.envs.spec import TIME_LIMIT, LimitInSpec, settle_limit
 from piase_gym.errors import ActionError, ConfigError, ResetNeededError, require_known
 from piase_gym.registry import load
 from piase_gym.worlds.array_world import steps_in_batches
@@ -136,9 +139,12 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
 
         Raises:
             ActionError: If the actions are not integers of shape (num_envs,) in the action space.
+            ResetNeededError: If an episode is over that nothing resets.
         """
         acts, full = to_indices(actions, (self.num_envs,))[:, None], self._style.full
         begun = self.batch.batch.states["over"].astype(np.bool_)  # where next_step resets
+        if begun.any() and self.batch.autoreset == "disabled":
+            raise reset_needed(int(begun.argmax()))
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
         masks = self._own_masks(infos, "action_mask")
         more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]} if full else {}
@@ -154,7 +160,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             last = {key: copy.deepcopy(value) for key, value in more.items() if key[0] != "_"}
             if self._style.tells_masks:
                 last["action_mask"] = self._own_masks(infos, "final_action_mask")
-            more["final_obs"], more["_final_obs"] = self._last(infos, over), over
+            more["final_obs"], more["_final_obs"] = self._last(infos, over), over.copy()
             marks = {f"_{key}": over.copy() for key in last}
             more["final_info"], more["_final_info"] = {**last, **marks}, over.copy()
             begun = over
@@ -226,6 +232,11 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         self.batch.close()
 
 
+def reset_needed(slot: int) -> ResetNeededError:
+    """Return the error of a step in a slot whose episode is over, if nothing resets it."""
+    return ResetNeededError(f"slot {slot}: the episode is over; call reset() for it")
+
+
 def read_reset_mask(options: object, num_envs: int) -> NDArray[np.bool_] | None:
     """Return which slots the options of a reset name, or ``None`` if they do not say.
 
@@ -280,7 +291,7 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
             runner = env.unwrapped.runner  # type: ignore[attr-defined]
             runner.require_episode()
             if self.autoreset_mode is AutoresetMode.DISABLED and not runner.live:
-                raise ResetNeededError(f"slot {slot}: the episode is over; call reset() for it")
+                raise reset_needed(slot)
         found: tuple[Any, ...] = super().step(actions)
         for part in (found[0], found[-1]):
             if isinstance(part, dict) and "action_mask" in part:
@@ -358,9 +369,8 @@ def make_vector(
         require_known("render_mode", render_mode, RENDER_MODES[1:])
     style = ObservationStyle(view, mask, wording, texts, infos, dtype)
     style.check()
-    limit = config.pop("max_episode_steps", None)
-    if not (limit in (None, NO_TIME_LIMIT) or is_repeated(limit, config)):
-        config["max_episode_steps"] = limit
+    asked = _asked_of(sys._getframe(1), config)
+    config = settle_limit(config, config.pop(TIME_LIMIT, None), asked)
     checked, spec, row, chosen, _ = resolve(world, scenario, envelope, config)
     made = load(spec.world, spec)(checked)
     is_native(made, wording)  # refuses what the world does not have
@@ -396,6 +406,12 @@ def make_vector(
         dtype=dtype,
     )
     return BatchVectorEnv(batch, mode, render_mode, style)
+
+
+def _asked_of(frame: FrameType, config: Collection[str]) -> Collection[str]:
+    """Return the names of what a call itself gives, not the spec of its `gymnasium.make_vec`."""
+    given = frame.f_locals["kwargs"] if frame.f_code is gymnasium.make_vec.__code__ else config
+    return set(given)
 
 
 def _mode(mode: AutoresetMode | str) -> AutoresetMode:

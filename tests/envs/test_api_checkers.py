@@ -183,10 +183,56 @@ def test_max_episode_steps_is_the_limit_of_every_world_of_a_vector(task: str, mo
         usual.close()
 
 
+RELIMITED: list[tuple[dict[str, int], dict[str, int], int]] = [
+    ({}, {"max_steps": 9}, 9),
+    ({"max_steps": 15}, {"max_cycles": 9}, 9),
+    ({"max_cycles": 15}, {"max_steps": 9}, 9),
+    ({"max_steps": 15}, {"max_episode_steps": 20}, 20),
+    ({"max_episode_steps": 15}, {"max_episode_steps": 20}, 20),
+    ({"max_steps": 15}, {"max_episode_steps": -1}, 15),
+    ({"max_steps": 15, "max_episode_steps": 15}, {}, 15),
+]
+
+
+@pytest.mark.parametrize(("first", "then", "limit"), RELIMITED)
+@pytest.mark.parametrize("task", LIMITED[:2])
+def test_a_call_overrules_the_limit_of_its_spec(
+    task: str, first: dict[str, int], then: dict[str, int], limit: int
+) -> None:
+    made, many = gymnasium.make(task, **first), gymnasium.make_vec(task, 2, **first)
+    assert made.spec is not None
+    env = gymnasium.make(made.spec, **then)
+    for one in (env, gymnasium.make(env.spec)):  # type: ignore[arg-type]
+        assert one.unwrapped.config.max_steps == limit  # type: ignore[attr-defined]
+    for spec in (made.spec, many.spec):
+        vector: Any = gymnasium.make_vec(spec, 2, **then)
+        again: Any = gymnasium.make_vec(vector.spec)
+        for each in (vector, again):
+            assert each.spec.max_episode_steps == limit
+            each.close()
+    many.close()
+
+
+def test_a_spec_has_the_limit_of_a_time_limit_and_of_a_change() -> None:
+    env: Any = gymnasium.make(LIMITED[0], max_steps=15)
+    for steps, limit in ((5, 5), (30, 15)):
+        again: Any = gymnasium.make(gymnasium.wrappers.TimeLimit(env, steps).spec)
+        assert lengths_and_results(again) == [(limit, "lost")]
+    for steps in (9, 20):
+        env.unwrapped.reconfigure({"max_steps": steps})
+        env.reset(seed=0)
+        assert lengths_and_results(gymnasium.make(env.spec)) == [(steps, "lost")]
+    with pytest.raises(ConfigError, match=r"max_steps=30 .*=20; give max_episode_steps=30"):
+        gymnasium.make(env.spec, max_steps=30)  # a TimeLimit would end episodes after 20
+    vector: Any = gymnasium.make_vec(env.spec, 2, max_steps=30)
+    assert lengths_and_results(vector) == [(30, "lost")] * 2
+
+
 def test_a_limit_that_makes_no_sense() -> None:
     task = "piase/GridWorld-v1"
-    with pytest.raises(ConfigError, match="'max_steps' and 'max_episode_steps'"):
-        gymnasium.make(task, max_steps=5, max_episode_steps=3)
+    for make in (gymnasium.make, gymnasium.make_vec):
+        with pytest.raises(ConfigError, match="'max_steps' and 'max_episode_steps'"):
+            make(task, max_steps=5, max_episode_steps=3)  # type: ignore[operator]
     with pytest.raises(ConfigError, match="max_steps"):
         gymnasium.make(task, max_episode_steps=0)
     env: Any = gymnasium.make(task, max_episode_steps=3).unwrapped

@@ -13,6 +13,7 @@ import pytest
 import piase_gym
 from piase_gym.agents.simple import NoopAgent
 from piase_gym.errors import ActionError, ClosedError, ConfigError, EnvelopeError, ResetNeededError
+from piase_gym.testing.values import arrays_in
 from tests.helpers.bad_input import refuse, short
 
 KERNEL, SINGLES = "piase/GridWorld-Empty-5x5-v1", "piase/TextRoom-LostKey-v3"
@@ -153,12 +154,38 @@ def test_masks_allow_something_where_an_episode_is_over(task: str) -> None:
     assert env.step(env.action_masks().argmax(axis=1))[-1]["_seed"].all()
 
 
-def test_an_episode_that_is_over_waits_for_its_reset() -> None:
-    env = vector(SINGLES, autoreset_mode="disabled", max_steps=1)
+@both_kinds
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_arrays_of_a_step_are_fresh(task: str, mode: str) -> None:
+    env = vector(task, autoreset_mode=mode, mask="obs", max_steps=2)
+    found = [env.reset(seed=0), *(env.step([0, 0, 0]) for _ in range(4))]
+    arrays = [array for _, array in arrays_in(found)]
+    assert not [
+        1 for k, one in enumerate(arrays) for two in arrays[:k] if np.shares_memory(one, two)
+    ]
+
+
+@pytest.mark.parametrize("view", ["text", "both"])
+def test_texts_do_not_pass_through_shared_memory(view: str) -> None:
+    processes: dict[str, Any] = {"vectorization_mode": "async", "view": view}
+    with pytest.raises(ConfigError, match=r"vector_kwargs={'shared_memory': False}"):
+        vector(SINGLES, **processes)
+    one = vector(SINGLES, view=view)
+    other = vector(SINGLES, **processes, vector_kwargs={"shared_memory": False})
+    assert str(one.reset(seed=0)[0]) == str(other.reset(seed=0)[0])
+    assert str(one.step([0, 0, 0])[0]) == str(other.step(np.zeros(3, int))[0])
+    other.close()
+
+
+@both_kinds
+def test_an_episode_that_is_over_waits_for_its_reset(task: str) -> None:
+    env = vector(task, autoreset_mode="disabled", max_steps=1)
     env.reset(seed=0)
     env.step([0, 0, 0])
     env.reset(options={"reset_mask": np.array([True, False, True])})
     refuse(ResetNeededError, ("slot 1", "over"), lambda: env.step([0, 0, 0]))
+    env.reset(options={"reset_mask": np.array([False, True, False])})
+    assert env.step([0, 0, 0])[3].all()
 
 
 @both_kinds
