@@ -92,6 +92,8 @@ class WorldAccess:
         plans = getattr(oracle, "plan", None)
         if plans is None:
             raise UnsupportedError(f"{spec.name} has no oracle that plans for one agent")
+        if not getattr(oracle, "plans_hold", True):
+            raise UnsupportedError(f"plans of {spec.name}'s oracle do not hold under this config")
         number = self._number(agent)
         return [self.world.line_of(number, act) for act in plans(number) or ()]
 

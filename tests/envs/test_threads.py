@@ -102,7 +102,7 @@ def test_environments_in_threads_play_as_alone(task: str, tmp_path: Path) -> Non
     assert asyncio.run(at_once()) == alone
 
 
-class Dice(Environment):
+class ThreadDice(Environment):
     """Throws dice, and waits for something outside each time."""
 
     def reset(self) -> PerceptionData:
@@ -133,7 +133,7 @@ class Dice(Environment):
 
 def thrown(seed: int) -> list[str]:
     """Return the states of an episode of dice."""
-    env = as_parallel(Dice())
+    env = as_parallel(ThreadDice())
     env.reset(seed=seed)
     states = [env.digest()]
     while env.agents:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from piase_gym.errors import UnsupportedError
 from piase_gym.worlds.grid_world.cells import FRUIT, MOVER
 from piase_gym.worlds.grid_world.players.search import TimedPlan, cheapest
 from piase_gym.worlds.grid_world.players.stepwise import StepwisePlayer
@@ -59,16 +58,16 @@ class GridWorldOracle:
             return self._stepwise.cut_short
         return self._team is not None and self._team.budget.spent
 
+    @property
+    def plans_hold(self) -> bool:
+        """Whether plans can be carried out as they are: all is foreseen, and no turns lack."""
+        return not self._stepwise.needed() and self.world.config.frame == "grid"
+
     def plan(self, agent: int) -> list[int] | None:
         """Return the best plan for an agent as if it were alone, or None without a way.
 
         An agent that has arrived needs no more actions; one that is out of play has no way.
-
-        Raises:
-            UnsupportedError: If plans do not last here, or turns take steps that they lack.
         """
-        if self._stepwise.needed() or self.world.config.frame == "agent":
-            raise UnsupportedError("GridWorld's oracle makes no whole plan under this config")
         scene = look(self._rules)
         if not scene.alive[agent]:
             return [] if scene.arrived[agent] else None
