@@ -24,12 +24,14 @@ ALFWORLD := .venv-alfworld
 ORIGINALS := .venv-originals
 
 # Each of these libraries gets an environment of its own, in .venv-clients/<library>.
-CLIENTS := agilerl benchmarl cleanrl epymarl ipykernel minari tianshou torchrl trl
+CLIENTS := agilerl benchmarl cleanrl epymarl harnesses ipykernel minari tianshou torchrl trl
 NEEDS_cleanrl := tensorboard tyro
 # EPyMARL's checkout imports smaclite, which is on PYTHONPATH; sacred wants pkg_resources.
 NEEDS_epymarl := pygame-ce pyyaml Rtree sacred scikit-learn "setuptools<81" tensorboard-logger
+NEEDS_harnesses := langchain-core "mcp<2" openai openai-agents pydantic-ai-slim smolagents
 NEEDS_minari := 'minari[hdf5]' sb3-contrib stable-baselines3
 NEEDS_trl := datasets jmespath trl
+TESTS_harnesses := tests/agents/test_own_harness.py
 TESTS_ipykernel := tests/core/test_notebooks.py
 TESTS_trl := tests/runs/test_fine_tuning.py
 

@@ -53,7 +53,12 @@ def describe(name: str, fields: Mapping[str, Any]) -> dict[str, Any]:
             "oracle": spec.oracle is not None,
             "spaces": spaces_of(world),
             "grammar": [
-                {**verb.tool(), "usage": verb.usage, "synonyms": list(verb.synonyms)}
+                {
+                    **verb.tool(),
+                    "name": verb.name,
+                    "usage": verb.usage,
+                    "synonyms": list(verb.synonyms),
+                }
                 for verb in world.grammar
             ],
             "actions": action_table(world),

@@ -129,7 +129,7 @@ def read_reply(world: World[Any, Any], agent: int, reply: object) -> Command | I
 
     answer = read_answer(reply, (reads_legal, reads), world.multiline)
     if not isinstance(answer, Answer):
-        return answer if "\n" in reply.strip() else found
+        return answer if "\n" in reply.strip() or reply.lstrip()[:1] in ("{", "[") else found
     if isinstance(answer.command, Command):
         return world.check(agent, answer.command)
     last = world.read(agent, answer.command)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -147,10 +148,15 @@ class Verb:
             parts.append(f"[{clause}]" if param.optional else clause)
         return " ".join(parts)
 
+    @property
+    def tool_name(self) -> str:
+        """The name in the characters that LLM APIs allow, by which `check_command` knows it too."""
+        return re.sub(r"[^A-Za-z0-9_-]", "_", self.name)[:64]
+
     def tool(self) -> dict[str, Any]:
         """Return the verb as a tool with a JSON Schema, in the form LLM APIs take."""
         return {
-            "name": self.name,
+            "name": self.tool_name,
             "description": self.description,
             "parameters": {
                 "type": "object",
@@ -327,7 +333,10 @@ def check_command(command: Command, grammar: Sequence[Verb]) -> Command | Invali
         The same command with the verb's proper name and values of the proper types, or an
         `InvalidAction`.
     """
+    if not isinstance(command.verb, str):
+        return unparsable(f"an action type is a string, not {type(command.verb).__name__}")
     verb = next((item for item in grammar if command.verb in (item.name, *item.synonyms)), None)
+    verb = verb or next((item for item in grammar if command.verb == item.tool_name), None)
     if verb is None:
         hint = suggest(command.verb, [item.name for item in grammar])
         return unparsable(f"unknown action type {command.verb!r}; {hint}")
@@ -375,7 +384,10 @@ def _check_value(given: Any, param: Param) -> Any:
         message = f"{param.name} has {len(value)} characters; at most {MAX_LINE} are read"
         return InvalidAction(Outcome.TOO_LONG, message)
     if param.kind == "number":
-        value = float(value)
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
         if not math.isfinite(value):
             return unparsable(f"{param.usage} must be a finite number, not {value}")
     low, high = param.minimum, param.maximum

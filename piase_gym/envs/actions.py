@@ -60,13 +60,15 @@ class ActionDecoder:
     def decode(self, agent: int, action: Any) -> Act:
         """Decode one action.
 
-        A line that cannot be understood is an `InvalidAction`, which costs a step; an index or an
-        array that is not in the space is an error of the caller.
+        A line or a command that cannot be understood is an `InvalidAction`, which costs a step; an
+        index or an array that is not in the space is an error of the caller.
 
         Raises:
             ActionError: If the action is not in the space.
         """
-        if isinstance(action, Command | InvalidAction):
+        if isinstance(action, Command):
+            return self.world.check(agent, action)
+        if isinstance(action, InvalidAction):
             return action
         if self.kind == "discrete":
             return check_index(action, self.count, self.world.agents[agent])
@@ -84,10 +86,12 @@ def decode_answer(world: World[Any, Any], number: int, action: Any) -> Act:
     """
     if isinstance(action, str):
         return world.read_reply(number, action)
-    if action is None or isinstance(action, Command | InvalidAction):
+    if action is None or isinstance(action, InvalidAction):
         return action
     if isinstance(action, ActionCommand):
-        return world.check(number, Command(action.action_type, action.parameters))
+        action = Command(action.action_type, action.parameters)
+    if isinstance(action, Command):
+        return world.check(number, action)
     name = world.agents[number]
     if world.capabilities.continuous and np.shape(action) != ():
         return world.command_from_box(number, check_box(action, world.action_box, name))

@@ -84,7 +84,7 @@ class WorldAccess:
         cannot win alone.
 
         Raises:
-            UnsupportedError: If the world has no oracle that plans.
+            UnsupportedError: If the world has no oracle that plans, or it cannot under this config.
         """
         self.runner.require_episode()
         spec = self.runner.spec
@@ -92,8 +92,10 @@ class WorldAccess:
         plans = getattr(oracle, "plan", None)
         if plans is None:
             raise UnsupportedError(f"{spec.name} has no oracle that plans for one agent")
-        plan = plans(self._number(agent))
-        return [self.world.write(command) for command in plan or ()]
+        if not getattr(oracle, "plans_hold", True):
+            raise UnsupportedError(f"plans of {spec.name}'s oracle do not hold under this config")
+        number = self._number(agent)
+        return [self.world.line_of(number, act) for act in plans(number) or ()]
 
     def instructions(self, agent: str | None = None) -> str:
         """Return the versioned prompt for an agent."""

@@ -234,11 +234,12 @@ def prompts_need_no_reset(subject: Subject) -> None:
     verbs = [verb.name for verb in env.world.grammar]
     require(len(set(verbs)) == len(verbs), f"the grammar has a verb twice: {verbs}")
     used = [verb for verb in verbs if verb not in env.world.manual.unused]
+    names = [verb.tool_name for verb in env.world.grammar]
     for name, (prompt, tools) in prompts.items():
         lacking = [verb for verb in used if verb not in prompt]
         require(not lacking, f"the instructions of {name} do not tell of {lacking}")
         require(name in prompt, f"the instructions of {name} do not name the agent")
-        require([tool["name"] for tool in tools] == verbs, "tools are not the verbs in order")
+        require([tool["name"] for tool in tools] == names, "tools are not the verbs in order")
         same = through_json(tools, "tools") == tools
         require(same, "tools cannot be written as JSON")
     opening(env, 0)

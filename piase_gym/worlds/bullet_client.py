@@ -9,6 +9,7 @@ import contextlib
 import gc
 import os
 import sys
+import threading
 import weakref
 from collections.abc import Iterator
 from importlib import metadata
@@ -16,14 +17,20 @@ from pathlib import Path
 
 from piase_gym.errors import CapacityError, ConfigError
 
+_QUIET = threading.Lock()
+"""Held while output goes nowhere: a second thread would take that for where it goes usually."""
+
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Keep what C code writes to standard output and error away from the user."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(1), os.dup(2)]
-    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+    """Keep what C code writes to standard output and error away from the user.
+
+    What other threads write meanwhile is lost too, so the block should be short.
+    """
+    with _QUIET, Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        kept = [os.dup(1), os.dup(2)]
         try:
             os.dup2(nowhere.fileno(), 1)
             os.dup2(nowhere.fileno(), 2)

@@ -221,6 +221,7 @@ def test_messages_stay_short(line: str) -> None:
         (Command("wait", {"steps": True}), ("steps", "integer", "bool")),
         (Command("push", {"force": "2", "room": "hallway"}), ("force", "number", "str")),
         (Command("look", {"target": ["desk"]}), ("target", "string", "list")),
+        (Command(["look"]), ("action type", "string", "list")),  # type: ignore[arg-type]
     ],
 )
 def test_a_wrong_command_as_data_is_explained(command: Command, words: tuple[str, ...]) -> None:
@@ -230,7 +231,13 @@ def test_a_wrong_command_as_data_is_explained(command: Command, words: tuple[str
     assert [word for word in words if word not in checked.message] == []
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_verb_of_two_words_is_a_tool_whose_name_llm_apis_take() -> None:
+    verb = Verb("go to", "drive there", (Param("what"),))
+    assert verb.tool()["name"] == "go_to"
+    assert check_command(Command("go_to", {"what": "goal"}), (verb,)) == ("go to", {"what": "goal"})
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), pytest.param(10**400, id="huge")])
 def test_numbers_as_data_are_finite(number: float) -> None:
     command = Command("push", {"force": number, "room": "hallway"})
     assert isinstance(check_command(command, GRAMMAR), InvalidAction)

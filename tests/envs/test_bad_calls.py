@@ -19,6 +19,7 @@ from piase_gym.errors import (
     GenerationError,
     PiaseError,
     ResetNeededError,
+    UnsupportedError,
 )
 from tests.helpers.bad_input import (
     NAN,
@@ -173,6 +174,24 @@ def test_plans_before_the_first_reset(make: Callable[..., Any]) -> None:
     refuse(ResetNeededError, ("Household", "reset()"), lambda: env.expert_plan("agent_0"))
     env.reset(seed=0)
     assert env.expert_plan("agent_0")
+
+
+@pytest.mark.parametrize(
+    "name", ["GridWorld", "piase/GridWorld-DoorKey-8x8-v1", "TextRoom", "WordCraft"]
+)
+def test_a_plan_is_a_list_of_lines_that_win(name: str) -> None:
+    env = parallel_env(name, actions="text")
+    env.reset(seed=0)
+    for line in env.expert_plan("agent_0"):
+        *_, infos = env.step({"agent_0": line})
+    assert infos["agent_0"]["result"] == "won"
+
+
+@pytest.mark.parametrize("config", [{"frame": "agent"}, {"movers": 1}])
+def test_where_plans_do_not_last_there_are_none(config: dict[str, Any]) -> None:
+    env = parallel_env("GridWorld", **config)
+    env.reset(seed=0)
+    refuse(UnsupportedError, ("GridWorld", "config"), lambda: env.expert_plan("agent_0"))
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,8 @@ def test_answers_of_agents_are_decoded() -> None:
     world = piase_gym.parallel_env("PointProbe", agents=1).world
     coast = Command("coast")
     assert decode_answer(world, 0, "coast") == coast
-    assert decode_answer(world, 0, coast) is coast
+    assert decode_answer(world, 0, coast) == coast
+    assert decode_answer(world, 0, Command("soar")).outcome == "unparsable"
     assert decode_answer(world, 0, None) is None
     assert decode_answer(world, 0, ActionCommand(action_type="coast", parameters={})) == coast
     point = decode_answer(world, 0, np.array([1.0, 0.0], np.float32))

@@ -13,6 +13,7 @@ import pytest
 import piase_gym
 from piase_gym import Simulation, runs
 from piase_gym.agents import LLMAgent
+from piase_gym.core.commands import Command
 from piase_gym.errors import LogWriteError, RunError
 from piase_gym.runs import chat_export
 from piase_gym.runs.chat_export import transcripts
@@ -27,6 +28,32 @@ def played(log: Path, agent: Any) -> runs.Run:
     """Log an episode in a corridor whose goal is two cells to the right."""
     Simulation("GridWorld", agent, seed=0, wrap=(lambda env: AvtLogger(env, log),), **ROOM).run()
     return runs.read(log)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        Command("fly"),
+        Command("move", None),  # type: ignore[arg-type]  # what json.loads makes of a model's "null"
+        Command("move", ["east"]),  # type: ignore[arg-type]
+        Command("move", {"direction": float("nan")}),
+    ],
+)
+def test_a_call_of_a_tool_that_is_no_command_costs_a_step_and_is_logged(
+    command: Command, tmp_path: Path
+) -> None:
+    log = tmp_path / "run.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("GridWorld", actions="text", **ROOM), log)
+    env.reset(seed=0)
+    *_, infos = env.step({"agent_0": command})
+    assert infos["agent_0"]["outcome"] == "unparsable"
+    assert infos["agent_0"]["feedback"]
+    env.step({"agent_0": Command("walk", {"direction": "east"})})
+    env.close()
+    assert runs.replay(log).ok
+    (chat,) = transcripts(runs.read(log))
+    said = [m["content"] for m in chat["messages"] if m["role"] == "assistant"]
+    assert said == ["", "move east"]
 
 
 def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:

@@ -273,7 +273,6 @@ class LLMAgent(ModelCaller, Agent):
         """Forget the episode."""
         self._history = History(self._policy)
         self._system = ""
-        self._verbs: dict[str, str] = {}
         self._tools: list[dict[str, Any]] = []
         self._final: Failure | None = None
         self._calls = 0
@@ -390,14 +389,13 @@ class LLMAgent(ModelCaller, Agent):
             briefing = f"\n\n{plain(self.briefing)}" if self.briefing else ""
             self._system = self.prompt.system(percept) + briefing
         if self.prompt.answer == "tools" and not self._tools:
-            self._tools, self._verbs = tools(percept)
+            self._tools = tools(percept)
 
     def _understood(self, reply: Reply, percept: Percept) -> tuple[Command | InvalidAction, str]:
         """Return the command in a reply, and the reply as it is shown in later steps."""
         found: Answer | InvalidAction
         if reply.tool_calls:
-            calls = [(self._verbs.get(name, name), given) for name, given in reply.tool_calls]
-            found = read_tool_calls(calls)
+            found = read_tool_calls(reply.tool_calls)
         else:
             world, reads = percept.world, (percept.legal, percept.reads)
             found = read_answer(reply.text, reads, world.multiline, world.any_line)

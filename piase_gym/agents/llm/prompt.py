@@ -211,11 +211,7 @@ def quoted(text: str) -> str:
     return data(json.dumps(plain(text), ensure_ascii=False))
 
 
-def tools(percept: Percept) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return a world's tools as the API takes them, and the verbs that their names stand for."""
-    found, verbs = [], {}
-    for tool in percept.world.tools(percept.index):
-        name = re.sub(r"[^A-Za-z0-9_-]", "_", tool["name"])[:64]
-        verbs[name] = tool["name"]
-        found.append({"type": "function", "function": {**tool, "name": name}})
-    return found, verbs
+def tools(percept: Percept) -> list[dict[str, Any]]:
+    """Return a world's tools as the API takes them."""
+    found = percept.world.tools(percept.index)
+    return [{"type": "function", "function": tool} for tool in found]

@@ -178,7 +178,7 @@ def in_words(command: Command, verbs: Sequence[Verb]) -> Command:
 def _worded(command: Command, verbs: Sequence[Verb]) -> Iterator[OwnParam]:
     """Yield the given parameters of a command that have words for values as their choices."""
     for verb in verbs:
-        for param in verb.params if verb.name == command.verb else ():
+        for param in verb.params if command.verb in (verb.name, verb.tool_name) else ():
             if isinstance(param, OwnParam) and param.values and param.name in command.parameters:
                 yield param
 

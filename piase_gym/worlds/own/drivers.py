@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import random
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -37,6 +38,9 @@ from piase_gym.worlds.own.faults import FaultyError, Reason, wrong
 
 TELL = "tell"
 """The verb for sending messages, in environments that have them."""
+
+_DRAWING = threading.RLock()
+"""Held while an environment has the generators of the process, which all threads share."""
 
 
 def offers_tell(verbs: Sequence[Verb]) -> bool:
@@ -193,20 +197,21 @@ class Driver(ABC):
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
         """Turn what the environment raises into a fault, and isolate its random generators."""
-        outside = random.getstate(), np.random.get_state()  # noqa: NPY002
-        if self._dice is not None:
-            random.setstate(self._dice[0])
-            np.random.set_state(self._dice[1])  # noqa: NPY002
-        try:
-            yield
-        except FaultyError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise FaultyError(Reason.RAISED, f"{type(error).__name__}: {error}") from error
-        finally:
-            self._dice = random.getstate(), np.random.get_state()  # noqa: NPY002
-            random.setstate(outside[0])
-            np.random.set_state(outside[1])  # noqa: NPY002
+        with _DRAWING:
+            outside = random.getstate(), np.random.get_state()  # noqa: NPY002
+            if self._dice is not None:
+                random.setstate(self._dice[0])
+                np.random.set_state(self._dice[1])  # noqa: NPY002
+            try:
+                yield
+            except FaultyError:
+                raise
+            except (Exception, SystemExit) as error:
+                raise FaultyError(Reason.RAISED, f"{type(error).__name__}: {error}") from error
+            finally:
+                self._dice = random.getstate(), np.random.get_state()  # noqa: NPY002
+                random.setstate(outside[0])
+                np.random.set_state(outside[1])  # noqa: NPY002
 
     def _reset(self, method: Callable[..., Any], seed: int) -> Any:
         """Call a reset, with the seed if it takes one."""

@@ -58,6 +58,11 @@ class GridWorldOracle:
             return self._stepwise.cut_short
         return self._team is not None and self._team.budget.spent
 
+    @property
+    def plans_hold(self) -> bool:
+        """Whether plans can be carried out as they are: all is foreseen, and no turns lack."""
+        return not self._stepwise.needed() and self.world.config.frame == "grid"
+
     def plan(self, agent: int) -> list[int] | None:
         """Return the best plan for an agent as if it were alone, or None without a way.
 

@@ -266,10 +266,11 @@ class Simulation(BulletClient):
             checked = rebuilt(data, self.save(), len(self.bodies))
         except ValueError as error:
             raise SnapshotError(f"PhysicsPlayground: {error}") from None
-        with _scratch() as path, quiet():
+        with _scratch() as path:
             path.write_bytes(checked)
             try:
-                p.restoreState(fileName=str(path), physicsClientId=self.client)
+                with quiet():
+                    p.restoreState(fileName=str(path), physicsClientId=self.client)
             except p.error as error:
                 raise SnapshotError(f"Bullet cannot restore this snapshot: {error}") from None
         for agent in joined:
