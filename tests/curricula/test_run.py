@@ -767,6 +767,7 @@ def test_mistakes_in_names_are_told_before_torch_is_loaded(tmp_path: Path) -> No
 
 
 def test_a_director_with_options_comes_from_a_file(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     (tmp_path / "plr.yaml").write_text("{name: plr, replay: 0.9, score: return, warm_up: 3}")
     sizes = ["--steps", "256", "--num-envs", "8", "--num-steps", "16"]
     done = piase("curriculum", "run", "door_key", "--director", "plr.yaml", *sizes, cwd=tmp_path)
