@@ -540,7 +540,7 @@ def _author(data: Mapping[str, Any], agents: Collection[str]) -> str | None:
     if kind == "hint":  # see `post_asides`
         said = str(data.get("message"))
         return next((n for n in agents if said.startswith(f"{n} says: ")), None)
-    who = data.get("sender") if kind == "send" else data.get("agent") if kind == "poll" else None
+    who = data.get("sender" if kind == "send" else "agent")
     return who if who in agents else None
 
 

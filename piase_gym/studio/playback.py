@@ -75,14 +75,19 @@ def episodes(run: Run) -> list[Episode]:
     """
     run.require_step_lines()
     found: dict[int, Episode] = {}
+    going_on: set[int] = set()  # slots whose present episode is listed
     for event in run:
         data, number = event["event_data"], event["episode"]
-        kind = data.get("kind")
+        kind, slot = data.get("kind"), data.get("slot", 0)
         if kind in ("reset", "restore"):
-            if number not in found and len(found) == MOST_EPISODES:
+            if number in found or len(found) < MOST_EPISODES:
+                # A reset without a step passes its number on.
+                found[number] = Episode(number, slot, data.get("seed"), event["step"])
+                going_on.add(slot)
+                continue
+            going_on.discard(slot)
+            if not going_on:
                 break
-            # A reset without a step passes its number on.
-            found[number] = Episode(number, data.get("slot", 0), data.get("seed"), event["step"])
         elif number not in found:
             continue
         elif kind == "step":

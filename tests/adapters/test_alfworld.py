@@ -167,8 +167,10 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         ({"env": None}, "env is a mapping, not None"),
         ({"env": {"task_types": 5}}, "env.task_types is a list of numbers from 1 to 6, not 5"),
         ({"env": {"task_types": [[1]]}}, "env.task_types is a list of numbers from 1 to 6"),
+        ({"env": {"task_types": []}}, "env.task_types is a list of numbers from 1 to 6"),
         ({"dataset": None}, "dataset is a mapping, not None"),
         ({"dataset": {"num_train_games": "all"}}, "dataset.num_train_games is an integer"),
+        ({"dataset": {"num_train_games": float("inf")}}, "dataset.num_train_games is an integer"),
         ({"general": None}, "general is a mapping, not None"),
         ({"dagger": {"training": None}}, "dagger.training is a mapping, not None"),
         (
@@ -188,7 +190,7 @@ def test_wrong_calls_are_refused_and_change_nothing(tmp_path: Path) -> None:
         get_environment()({}, train_eval=["train"])  # type: ignore[arg-type]
     env = games.init_env(np.int64(1))  # type: ignore[arg-type]
     env.reset()
-    for commands in (None, 5, "look", [], ["look", "look"]):
+    for commands in (None, 5, "look", "i", [], ["look", "look"]):
         with pytest.raises(ActionError, match="a list of 1 commands"):
             env.step(commands)  # type: ignore[arg-type]
     for seed in (-1, 1 << 32, "x"):

@@ -151,6 +151,7 @@ def test_what_is_wrong_is_said(env: SqlEnv, folder: Path) -> None:
         with pytest.raises(ConfigError, match="there are 3"):
             env.reset(index)  # type: ignore[arg-type]
     env.reset(np.int64(0))  # type: ignore[arg-type]
+    assert env.reset(-1)[0] == env.data_loader.get(2)["query"]
     with pytest.raises(ActionError, match="an action is a text, not int"):
         env.step(3)  # type: ignore[arg-type]
     for options in ({}, {"data_path": folder, "dataset": env.dataset}):
@@ -246,6 +247,7 @@ def test_a_log_is_played_again(env: SqlEnv, tmp_path: Path) -> None:
         (json.dumps({"0": {**episodes["0"], "turn_history": []}}), "is no log"),
         (json.dumps({"0": {**episodes["0"], "turn_history": {"actions": 1}}}), "is no log"),
         (json.dumps({"0": {**episodes["0"], "summary": {}}}), "is no log"),
+        (json.dumps({"0": {k: v for k, v in react["0"].items() if k != "query"}}), "is no log"),
         (json.dumps({"0": {**episodes["0"], "query": "?"}}), "another question"),
     ):
         path.write_text(text)
@@ -264,6 +266,8 @@ def test_of_a_log_of_react_what_is_submitted_counts(env: SqlEnv, tmp_path: Path)
         ([wrong, f"I will {right}", "submit"], [0.0, 0.0, 1.0], 3),
         ([wrong, right.capitalize(), "submit"], [0.0, 0.0, 0.0], 3),  # InterCode does not read it
         ([wrong, right, late], [0.0, 0.0, 1.0], 2),
+        ([right.replace(" ", "\n"), "submit"], [0.0, 1.0], 2),
+        ([late], [0.0], 1),
     ):
         history = {"thoughts": actions, "actions": [*actions[:-1], "submit"]}
         path.write_text(json.dumps({"0": {**told, "turn_history": history}}))

@@ -59,12 +59,15 @@ def test_replies_and_failures_are_values() -> None:
 def test_replies_are_found_again() -> None:
     replies = Replies()
     assert not replies.offline
-    for key, value in (("a", reply_value(REPLY)), ("b", failure_value(FAILURE))):
+    late = Failure(Outcome.TIMEOUT, "late")
+    values = {"a": reply_value(REPLY), "b": failure_value(FAILURE), "late": failure_value(late)}
+    for key, value in values.items():
         replies.take(json.loads(json.dumps({"request": key, **value})))
     assert replies.find("a") == REPLY
     assert replies.find("b") == FAILURE
+    assert replies.find("late") == late
     assert replies.find("c") is None
-    assert len(replies) == 2
+    assert len(replies) == 3
     lines = [
         {"event_type": "LLM_REPLY_RECEIVED", "event_data": {"request": "a", "text": "go"}},
         {"event_type": "OTHER", "event_data": {"request": "b", "text": "go"}},

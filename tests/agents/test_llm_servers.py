@@ -78,10 +78,11 @@ def test_a_model_that_reasons_is_asked_as_it_wants_to_be(proxy: bool) -> None:
         assert len(server.requests) == 3 + 1  # what it does not take is known from then on
         for request in server.requests[2:]:
             assert request["max_completion_tokens"] == agent.max_tokens
+        assert agent.twin(temperature=None, max_tokens=None).act() == STAY  # nothing to leave out
         other = LLMAgent("large", server.base_url)
         other.perceive(percept_of("GridWorld"))
         other.act()
-        assert server.requests[4]["temperature"] == 0  # another model may take it
+        assert server.requests[5]["temperature"] == 0  # another model may take it
 
     error = {"message": "never", "param": "temperature", "code": "unsupported_value"}
     say = Say(status=400, raw=json.dumps({"error": error}).encode())

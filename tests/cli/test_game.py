@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -409,9 +410,11 @@ def test_a_line_is_typed_completed_and_changed(keys: Keys) -> None:
     assert (keys.screen.typed, keys.game.steps) == (None, 2)
     keys.press("enter", "enter")
     assert (keys.screen.typed, keys.game.steps, keys.screen.note) == (None, 2, "")
-    keys.press(":", *"fly", "enter")
-    assert keys.game.steps == 2
-    assert keys.screen.note
+    for line in ("fly", "map"):  # the map is always shown here
+        keys.screen.note = ""
+        keys.press(":", *line, "enter")
+        assert keys.game.steps == 2
+        assert keys.screen.note
 
 
 def test_a_level_that_is_won_by_typing_goes_on_by_keys(keys: Keys) -> None:
@@ -427,6 +430,10 @@ def test_a_told_world_is_played_by_lines() -> None:
         1,
     )
     told.start(1)
+    parts = (screen.GAME_KEYS_HELP, screen.TOLD_HELP, screen.LINE_WORDS_HELP)
+    for by_lines in (False, True):
+        words = screen.help_text(told, by_lines)
+        assert [part in words for part in parts] == [not by_lines, not by_lines, by_lines]
     keys = Keys(told)
     assert keys.screen.typed == ""
     assert keys.screen.wide_text
@@ -607,8 +614,17 @@ def test_keys_are_read_one_by_one(typed: tuple[Terminal, int], code: str, keys: 
     assert terminal.key(0.0) is None
 
 
-def test_a_letter_may_come_in_two_parts(typed: tuple[Terminal, int]) -> None:
+def test_a_letter_and_the_code_of_a_key_may_come_in_two_parts(
+    typed: tuple[Terminal, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     terminal, into = typed
+    with monkeypatch.context() as patch:
+        patch.setattr(loops, "PATIENCE", 10.0)
+        os.write(into, b"\x1b[")
+        rest = threading.Timer(0.05, os.write, (into, b"A"))
+        rest.start()
+        assert terminal.key(0.2) == "up"
+        rest.join()
     os.write(into, b"\xc3")
     assert terminal.key(0.05) is None
     os.write(into, b"\xa9")
@@ -674,6 +690,8 @@ def test_what_came_of_a_command_is_a_line() -> None:
     assert str(line.spans[-1].style) == "bold green"
     (line,) = screen.turn_lines(CommandResult("wait", Outcome.OK, -0.0100002))
     assert line.plain.endswith("  -0.01")
+    (line,) = screen.turn_lines(CommandResult("wait", Outcome.OK, -0.0004))
+    assert line.plain.endswith("  -0.0004")
     (line,) = screen.turn_lines(CommandResult("fly", Outcome.ILLEGAL, 0.0))
     assert line.plain == "fly: illegal  +0"
     assert [str(span.style) for span in line.spans] == ["bold", "bold red"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -215,6 +217,24 @@ def test_interrupts_are_watched_until_all_have_left() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_cells_of_a_notebook_are_watched_as_long_as_anything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hooks: list[tuple[str, Any]] = []
+    events = SimpleNamespace(register=lambda *hook: hooks.append(hook))
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(events=events))
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    whole = UninterruptedBlocks()
+    with whole.watched(), whole.watched():
+        [(name, begin)] = hooks
+        assert name == "pre_run_cell"
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # as Jupyter does
+        begin(None)
+        assert signal.getsignal(signal.SIGINT) == whole._on_interrupt
+    begin(None)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

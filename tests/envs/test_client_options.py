@@ -196,13 +196,15 @@ def test_what_is_not_asked_for_is_not_computed(world: str, monkeypatch: pytest.M
             monkeypatch.setattr(kind, name, spy)
         for env in made:
             asked.clear()
-            env.reset(seed=0)
+            info = env.reset(seed=0)[1]
             single = env is one
             over = False
             while not over:
+                for told in [info] if single else info.values():
+                    assert ("action_mask" in told) == (infos != "none")
                 act = Command("noop") if world == "GridWorld" else 0
                 given = act if single else dict.fromkeys(env.agents, act)
-                *_, terminated, truncated, _ = env.step(given)
+                *_, terminated, truncated, info = env.step(given)
                 over = terminated or truncated if single else not env.agents
             quiet = {"last_steps"} if world == "TextRoom" else set()
             assert set(asked) - quiet == wanted - quiet, (infos, mask)

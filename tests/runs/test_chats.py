@@ -86,6 +86,28 @@ def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
     assert chat["result"] == "won"
 
 
+def test_only_what_led_to_a_step_is_an_answer(tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    answers = ["stay", "stay", "I stayed.", "move east", "I moved.", "move east"]
+    with ModelServer(answers) as server:  # asked for summaries before the third step and the fourth
+        run = played(tmp_path / "run.jsonl", LLMAgent("m", server.base_url, history="summary:1"))
+    (chat,) = transcripts(run)
+    said = [m["content"] for m in chat["messages"] if m["role"] == "assistant"]
+    assert said == [answers[place] for place in (0, 1, 3, 5)]
+    assert chat["mask"] == [0, *[0, 1] * 4]
+    log = tmp_path / "other.jsonl"
+    env = AvtLogger(piase_gym.parallel_env("GridWorld"), log)
+    env.reset(seed=0)
+    prompt = [{"role": "user", "content": "Go."}]
+    reply = {"kind": "decision", "messages": prompt, "text": "I fly.", "outcome": "unparsable"}
+    runs.log(env, "LLM_REPLY_RECEIVED", reply, "agent_0")
+    env.reset(seed=0)  # the step never came
+    env.step({"agent_0": 4})
+    env.close()
+    (chat,) = transcripts(runs.read(log))
+    assert chat["messages"][2]["content"] == "stay"
+
+
 @pytest.mark.filterwarnings("ignore:LLMAgent has no act_batch")
 @pytest.mark.parametrize("name", ["run.jsonl", "run.arrow"])
 def test_a_partner_in_a_batch_has_its_own_words_in_each_slot(tmp_path: Path, name: str) -> None:
@@ -202,10 +224,12 @@ def test_a_model_goes_on_from_a_cut(tmp_path: Path) -> None:
     assert pair["rejected"] == [{"role": "assistant", "content": "move west"}]
 
 
-def test_a_newcomer_makes_a_pair_without_the_steps_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("better", ["newcomer", "player"])
+def test_a_newcomer_makes_a_pair_without_the_steps_before(better: str, tmp_path: Path) -> None:
     pytest.importorskip("openai")
     run = played(tmp_path / "run.jsonl", "oracle")
-    with ModelServer(["Action: move west", "Action: move east"]) as server:
+    answers = ["Action: move west", "Action: move east"]
+    with ModelServer(answers if better == "newcomer" else answers[::-1]) as server:
         agent = LLMAgent("m", server.base_url, history="full")
         fork = {"players": {"agent_0": agent}, "policies": {"agent_0": agent.twin(repeat=1)}}
         runs.fork(run, 1, logs=tmp_path / "forks", steps=1, **fork)
@@ -241,7 +265,9 @@ def test_what_makes_no_pair(tmp_path: Path) -> None:
     runs.fork(run, 1, hints={"agent_0": "Go left."}, logs=tmp_path / "hint")
     # other words of the same worth
     runs.fork(run, 0, actions={"agent_0": "move down"}, logs=tmp_path / "equal", steps=1)
-    for name in ("same", "hint", "equal"):
+    later = {"agent_0": {2: "move left"}}  # the hint is read before that
+    runs.fork(run, 0, hints={"agent_0": "Go."}, actions=later, logs=tmp_path / "read", steps=2)
+    for name in ("same", "hint", "equal", "read"):
         out = runs.preferences(tmp_path / name, tmp_path / f"{name}.jsonl")
         assert out.read_text("utf-8") == ""
     argv = [str(tmp_path / "same"), str(tmp_path / "none.jsonl"), "--format", "preferences"]

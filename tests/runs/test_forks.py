@@ -222,6 +222,7 @@ def test_partners_and_populations_play_on_and_the_report_says_if_they_draw_nothi
     told = "all pairs are alike, for partner_agent_1 drew nothing after the cut"
     assert list(report.notes) == [told] * (not draws)
     assert report.notes == runs.fork(path, 2, pairs=4, players={"agent_1": policy}, **options).notes
+    assert not runs.fork(path, 2, **options).notes  # one pair tells nothing of that
     if not draws:
         assert report.effect == -1.0  # it answers the defection; the log's choices would give 2.0
         assert report.effect == runs.fork(path, 2, actions={"agent_0": 1}).effect

@@ -109,6 +109,17 @@ def test_what_was_taken_makes_room_again() -> None:
     assert sizes == [6000] * 10
 
 
+def test_what_has_no_room_is_refused_at_once() -> None:
+    seen: list[Any] = []
+    sink = runs.CallbackSink(seen.append, room=13)
+    sink.write(b'{"number":1}\n')
+    sink.close()
+    assert seen == [{"number": 1}]
+    sink = runs.CallbackSink(seen.append, room=12)
+    with pytest.raises(OSError, match="0 bytes wait for it, and 13 more have no room"):
+        sink.write(b'{"number":1}\n')
+
+
 def test_what_is_taken_while_more_is_written_makes_room() -> None:
     taken = [threading.Event(), threading.Event()]
 
@@ -231,6 +242,7 @@ def test_a_database_that_breaks_off_is_left_out(tmp_path: Path) -> None:
         ),
         (lambda: runs.CallbackSink(3), ConfigError, "a function"),  # type: ignore[arg-type]
         (lambda: runs.CallbackSink(print, timeout=0), ConfigError, "timeout"),
+        (lambda: runs.CallbackSink(print, timeout="5"), ConfigError, "timeout"),  # type: ignore[arg-type]
         (lambda: runs.CallbackSink(print, room=-1), ConfigError, "room"),
     ],
 )

@@ -56,6 +56,7 @@ def line_of(text: str, part: str) -> int:
 
 EDITS = {
     "environment": ('environment_type: "TextBasedRoom"', 'environment_type: "TextBasedRom"', "did"),
+    "both": ("environment_type:", 'world: "TextRoom"\nenvironment_type:', "give one of them"),
     "room": ('{ north: "hallway" }', '{ north: "hallwy" }', "unknown room 'hallwy'; did you mean"),
     "direction": ('{ north: "hallway" }', '{ nroth: "hallway" }', "'nroth' is not allowed"),
     "start": ('start_room: "study"', 'start_room: "attic"', "unknown room 'attic'"),
@@ -182,6 +183,8 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
             scenarios.load(wrong)
     with pytest.raises(ScenarioError, match="did you mean 'lost_key'"):
         scenarios.load("lost_kee")
+    with pytest.raises(ScenarioError, match="the text has 1000001 characters; at most 1000000"):
+        scenarios.loads(" " * 1_000_001)
 
 
 def test_a_text_in_place_of_a_name_is_refused_in_few_words() -> None:

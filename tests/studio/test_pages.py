@@ -42,18 +42,32 @@ def test_a_run_is_found_and_shown_step_by_step(tmp_path: Path) -> None:
         env.step({"agent_0": 0, "agent_1": 1})
         env.step({"agent_0": 4, "agent_1": 4})
     env.close()
+    begun: Any = AvtLogger(piase_gym.parallel_env("GridWorld"), tmp_path / "one" / "begun.jsonl")
+    begun.reset(seed=1)
+    begun.close()
 
     async def steps(user: User) -> None:
         await user.open("/runs")
         await user.should_see(kind=ui.table, retries=PATIENCE)
         [table] = user.find(kind=ui.table).elements
-        assert [row["name"] for row in table.rows] == ["two.jsonl"]
+        assert [row["name"] for row in table.rows] == ["one/begun.jsonl", "two.jsonl"]
+        await user.open("/run?name=one/begun.jsonl")
+        await see(user, "step 0 of 0")
+        [slider] = user.find(kind=ui.slider).elements
+        assert not slider.enabled
         await user.open("/run?name=two.jsonl")
         await see(user, "the episode begins", "seed 2, 2 steps")
         press(user, "chevron_right")
         await see(user, "move north", "move south")
         press(user, "chevron_right")
-        await see(user, "stay")
+        await see(user, "stay", "step 2 of 2")
+        press(user, "chevron_left")
+        await see(user, "move north", "step 1 of 2")
+        press(user, "play_arrow")
+        await see(user, "step 2 of 2")
+        await user.should_see(kind=ui.button, content="play_arrow", retries=PATIENCE)
+        press(user, "play_arrow")  # from the beginning, for it is over
+        await see(user, "the episode begins", "step 0 of 2", "step 1 of 2", "step 2 of 2")
         one(user, ui.select, "episode, one of 2").value = 0
         await see(user, "the episode begins")
         press(user, "Replay")
@@ -178,6 +192,14 @@ def test_a_simulated_learner_is_sent_through(
         press(user, "Send")
         await see(user, f"{truth.episodes} episodes; the skill is 1.00")
         await see(user, f"{truth.path.end:,} environment steps")
+        [editor] = user.find(kind=ui.codemirror).elements
+        editor.value = "[]"
+        sent: list[object] = []
+        monkeypatch.setattr(simulated_learner, "simulate", sent.append)
+        press(user, "Send")
+        await see(user, "a curriculum is a mapping of keys")
+        await asyncio.sleep(0.2)
+        assert not sent  # not through the one that was read before
 
     visit(tmp_path, steps)
     assert truth.path.outcome == "finished"

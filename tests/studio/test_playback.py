@@ -79,7 +79,9 @@ def test_every_state_is_as_it_was(tmp_path: Path, level: str) -> None:
         }
 
 
-def test_the_slots_of_a_batch_are_kept_apart(tmp_path: Path) -> None:
+def test_the_slots_of_a_batch_are_kept_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, rng = tmp_path / "run.arrow", np.random.default_rng(1)
     config = {"agents": 2, "width": 5, "height": 5, "max_steps": 7}
     env = AvtLogger(piase_gym.batch_env("GridWorld", num_envs=3, **config), path)
@@ -101,6 +103,8 @@ def test_the_slots_of_a_batch_are_kept_apart(tmp_path: Path) -> None:
             rewards = alone.step(commands)[1]
             states.append(seen(alone, {name: rewards[name] for name in commands}))
         assert shown(list(moments(run, episode))) == states
+    monkeypatch.setattr(playback, "MOST_EPISODES", 4)
+    assert episodes(run) == found[:4]  # those of all slots are whole
 
 
 def test_an_episode_that_goes_on_from_a_snapshot_is_one_of_its_own(tmp_path: Path) -> None:
