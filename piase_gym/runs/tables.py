@@ -65,7 +65,8 @@ CREATE VIEW steps AS
 WITH lines AS (
     SELECT step, episode, event_data AS d, unnest(json_keys(event_data, '$.commands')) AS agent_id
     FROM events
-    WHERE event_type = 'ENVIRONMENT_EVENT_OCCURRED' AND event_data->>'kind' = 'step'
+    -- In parentheses, because ->> binds less than AND before DuckDB 2.0.
+    WHERE event_type = 'ENVIRONMENT_EVENT_OCCURRED' AND (event_data->>'kind') = 'step'
 )
 SELECT step, episode, agent_id,
     json_extract(d, '$.commands."' || agent_id || '"') AS command,
