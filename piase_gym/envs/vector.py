@@ -139,12 +139,9 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
 
         Raises:
             ActionError: If the actions are not integers of shape (num_envs,) in the action space.
-            ResetNeededError: If an episode is over that nothing resets.
         """
         acts, full = to_indices(actions, (self.num_envs,))[:, None], self._style.full
         begun = self.batch.batch.states["over"].astype(np.bool_)  # where next_step resets
-        if begun.any() and self.batch.autoreset == "disabled":
-            raise reset_needed(int(begun.argmax()))
         shown, rewards, terminated, truncated, infos = self.batch.step(acts)
         masks = self._own_masks(infos, "action_mask")
         more: dict[str, Any] = {"outcome": infos["outcome"][:, 0]} if full else {}
@@ -232,11 +229,6 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
         self.batch.close()
 
 
-def reset_needed(slot: int) -> ResetNeededError:
-    """Return the error of a step in a slot whose episode is over, if nothing resets it."""
-    return ResetNeededError(f"slot {slot}: the episode is over; call reset() for it")
-
-
 def read_reset_mask(options: object, num_envs: int) -> NDArray[np.bool_] | None:
     """Return which slots the options of a reset name, or ``None`` if they do not say.
 
@@ -291,7 +283,7 @@ class SingleVectorEnv(LimitInSpec, SyncVectorEnv):
             runner = env.unwrapped.runner  # type: ignore[attr-defined]
             runner.require_episode()
             if self.autoreset_mode is AutoresetMode.DISABLED and not runner.live:
-                raise reset_needed(slot)
+                raise ResetNeededError(f"slot {slot}: the episode is over; call reset() for it")
         found: tuple[Any, ...] = super().step(actions)
         for part in (found[0], found[-1]):
             if isinstance(part, dict) and "action_mask" in part:
