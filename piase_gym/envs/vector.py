@@ -163,7 +163,7 @@ class BatchVectorEnv(LimitInSpec, VectorEnv[Any, Any, Any]):
             begun = over
         elif full and begun.any():
             more["_outcome"] = ~begun
-        if full and begun.any():
+        if full and begun.any() and self.batch.autoreset != "disabled":
             more["seed"], more["_seed"] = self.batch.seeds(), begun.copy()
         found = self._in_style(shown[:, 0], masks), rewards[:, 0]
         return *found, terminated[:, 0], truncated[:, 0], self._infos(more, masks)

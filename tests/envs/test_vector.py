@@ -185,6 +185,20 @@ def test_an_episode_that_is_over_waits_for_its_reset() -> None:
     refuse(ResetNeededError, ("slot 1", "over"), lambda: env.step([0, 0, 0]))
 
 
+def test_nothing_happens_in_slots_of_array_worlds_that_are_over() -> None:
+    env = vector(KERNEL, autoreset_mode="disabled", max_steps=1)
+    env.reset(seed=0)
+    env.step([0, 0, 0])
+    before = env.batch.digests()
+    env.reset(options={"reset_mask": np.array([True, False, True])})
+    _, rewards, terminated, truncated, infos = env.step([0, 0, 0])
+    assert env.batch.digests()[1] == before[1]
+    assert truncated.tolist() == infos["_outcome"].tolist() == [True, False, True]
+    assert not terminated.any()
+    assert rewards[1] == 0.0
+    assert "seed" not in infos
+
+
 @both_kinds
 def test_slots_have_no_windows(task: str) -> None:
     words = ("render_mode 'human'", "'ansi', 'rgb_array'")
