@@ -243,6 +243,30 @@ def test_numbers_as_data_are_finite(number: float) -> None:
     assert isinstance(check_command(command, GRAMMAR), InvalidAction)
 
 
+@pytest.mark.parametrize(
+    ("command", "outcome"),
+    [
+        (Command("x" * 10**6), Outcome.UNPARSABLE),
+        (Command("go", {"x" * 10**6: "north"}), Outcome.UNPARSABLE),
+        (Command("go", {1: "north"}), Outcome.UNPARSABLE),  # type: ignore[dict-item]
+        (Command("go", {"direction": "x" * 10**6}), Outcome.TOO_LONG),
+        (Command("use", {"item": "x" * 10**6}), Outcome.TOO_LONG),
+    ],
+    ids=["verb", "name", "number", "choice", "value"],
+)
+def test_what_is_too_long_as_data_is_explained_briefly(command: Command, outcome: Outcome) -> None:
+    checked = check_command(command, GRAMMAR)
+    assert isinstance(checked, InvalidAction)
+    assert checked.outcome is outcome
+    assert len(checked.message) < 200
+
+
+def test_half_a_character_is_read_as_it_is_logged() -> None:
+    command = Command("use", {"item": "a \ud83d key"})
+    assert check_command(command, GRAMMAR) == Command("use", {"item": "a ? key"})
+    assert read_command("use a \ud83d key", (USE,)) == Command("use", {"item": "? key"})
+
+
 def test_a_missing_optional_value_may_be_given_as_none() -> None:
     command = Command("use", {"item": "key", "target": None})
     assert check_command(command, GRAMMAR) == Command("use", {"item": "key"})
