@@ -94,8 +94,11 @@ class WorldAccess:
             raise UnsupportedError(f"{spec.name} has no oracle that plans for one agent")
         if not getattr(oracle, "plans_hold", True):
             raise UnsupportedError(f"plans of {spec.name}'s oracle do not hold under this config")
-        number = self._number(agent)
-        return [self.world.line_of(number, act) for act in plans(number) or ()]
+        number, world = self._number(agent), self.world
+        return [
+            world.write(act) if isinstance(act, Command) else world.line_of(number, act)
+            for act in plans(number) or ()
+        ]
 
     def instructions(self, agent: str | None = None) -> str:
         """Return the versioned prompt for an agent."""
