@@ -151,7 +151,7 @@ class Verb:
     @property
     def tool_name(self) -> str:
         """The name in the characters that LLM APIs allow, by which `check_command` knows it too."""
-        return re.sub(r"[^A-Za-z0-9_-]", "_", self.name)[:64]
+        return re.sub(r"[^A-Za-z0-9_-]", _in_ascii, self.name)[:64]
 
     def tool(self) -> dict[str, Any]:
         """Return the verb as a tool with a JSON Schema, in the form LLM APIs take."""
@@ -165,6 +165,11 @@ class Verb:
                 "additionalProperties": False,
             },
         }
+
+
+def _in_ascii(found: re.Match[str]) -> str:
+    """Return what stands for a character in names of tools; letters of all scripts stay apart."""
+    return "_" if found[0].isascii() else f"u{ord(found[0]):x}"
 
 
 def write_command(command: Command, grammar: Sequence[Verb]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -235,6 +236,13 @@ def test_a_verb_of_two_words_is_a_tool_whose_name_llm_apis_take() -> None:
     verb = Verb("go to", "drive there", (Param("what"),))
     assert verb.tool()["name"] == "go_to"
     assert check_command(Command("go_to", {"what": "goal"}), (verb,)) == ("go to", {"what": "goal"})
+
+
+def test_verbs_in_any_script_are_tools_of_different_names() -> None:
+    verbs = [Verb(name, "do it") for name in ("打开", "关闭", "öffne", "größe")]
+    names = [verb.tool()["name"] for verb in verbs]
+    assert all(re.fullmatch("[A-Za-z0-9_-]{1,64}", name) for name in names)
+    assert [check_command(Command(name), verbs) for name in names] == [(v.name, {}) for v in verbs]
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), pytest.param(10**400, id="huge")])
