@@ -80,8 +80,8 @@ class WorldAccess:
     def expert_plan(self, agent: str | None = None) -> list[str]:
         """Return the commands with which an agent, acting alone, wins the rest of the episode.
 
-        The world's oracle plans them with the whole state in view; the list is empty if the agent
-        cannot win alone.
+        The world's oracle plans them with the whole state in view, whatever steps and energy are
+        left; the list is empty if the agent cannot win alone.
 
         Raises:
             UnsupportedError: If the world has no oracle that plans, or it cannot under this config.
