@@ -26,7 +26,7 @@ def percept_of(agent: Agent) -> Percept:
 
 
 class SeededAgent(Agent):
-    """Base class of agents that draw at random and have no state but the seed of the episode."""
+    """Base class of agents that draw at random; their state is the seed of the episode."""
 
     _seed = 0
 

@@ -151,7 +151,7 @@ class Verb:
     @property
     def tool_name(self) -> str:
         """The name in the characters that LLM APIs allow, by which `check_command` knows it too."""
-        return re.sub(r"[^A-Za-z0-9_-]", "_", self.name)[:64]
+        return re.sub(r"[^A-Za-z0-9_-]", _in_ascii, self.name)[:64]
 
     def tool(self) -> dict[str, Any]:
         """Return the verb as a tool with a JSON Schema, in the form LLM APIs take."""
@@ -165,6 +165,11 @@ class Verb:
                 "additionalProperties": False,
             },
         }
+
+
+def _in_ascii(found: re.Match[str]) -> str:
+    """Return what stands for a character in names of tools; letters of all scripts stay apart."""
+    return "_" if found[0].isascii() else f"u{ord(found[0]):x}"
 
 
 def write_command(command: Command, grammar: Sequence[Verb]) -> str:
@@ -338,13 +343,14 @@ def check_command(command: Command, grammar: Sequence[Verb]) -> Command | Invali
     verb = next((item for item in grammar if command.verb in (item.name, *item.synonyms)), None)
     verb = verb or next((item for item in grammar if command.verb == item.tool_name), None)
     if verb is None:
-        hint = suggest(command.verb, [item.name for item in grammar])
-        return unparsable(f"unknown action type {command.verb!r}; {hint}")
+        name = command.verb[:40]
+        hint = suggest(name, [item.name for item in grammar])
+        return unparsable(f"unknown action type {name!r}; {hint}")
     if not isinstance(command.parameters, Mapping):
         kind = type(command.parameters).__name__
         return unparsable(f"the parameters of {verb.name!r} are a mapping, not {kind}")
     names = [param.name for param in verb.params]
-    extra = [key for key in command.parameters if key not in names]
+    extra = [str(key)[:40] for key in command.parameters if key not in names]
     if extra:
         hint = suggest(extra[0], names) if names else f"it takes none: {verb.usage}"
         return unparsable(f"{verb.name!r} has no parameter {extra[0]!r}; {hint}")
@@ -380,9 +386,11 @@ def _check_value(given: Any, param: Param) -> Any:
     value: Any = given
     if param.kind == "text" and not value.strip():
         return unparsable(f"{param.name} is empty")
-    if param.kind == "text" and len(value) > MAX_LINE:
-        message = f"{param.name} has {len(value)} characters; at most {MAX_LINE} are read"
-        return InvalidAction(Outcome.TOO_LONG, message)
+    if isinstance(value, str):
+        if len(value) > MAX_LINE:
+            message = f"{param.name} has {len(value)} characters; at most {MAX_LINE} are read"
+            return InvalidAction(Outcome.TOO_LONG, message)
+        value = value.encode("utf-8", "replace").decode()  # half a character cannot be logged
     if param.kind == "number":
         try:
             value = float(value)

@@ -80,8 +80,8 @@ class WorldAccess:
     def expert_plan(self, agent: str | None = None) -> list[str]:
         """Return the commands with which an agent, acting alone, wins the rest of the episode.
 
-        The world's oracle plans them with the whole state in view; the list is empty if the agent
-        cannot win alone.
+        The world's oracle plans them with the whole state in view, whatever steps and energy are
+        left; the list is empty if the agent cannot win alone.
 
         Raises:
             UnsupportedError: If the world has no oracle that plans, or it cannot under this config.
@@ -94,8 +94,11 @@ class WorldAccess:
             raise UnsupportedError(f"{spec.name} has no oracle that plans for one agent")
         if not getattr(oracle, "plans_hold", True):
             raise UnsupportedError(f"plans of {spec.name}'s oracle do not hold under this config")
-        number = self._number(agent)
-        return [self.world.line_of(number, act) for act in plans(number) or ()]
+        number, world = self._number(agent), self.world
+        return [
+            world.write(act) if isinstance(act, Command) else world.line_of(number, act)
+            for act in plans(number) or ()
+        ]
 
     def instructions(self, agent: str | None = None) -> str:
         """Return the versioned prompt for an agent."""

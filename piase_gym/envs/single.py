@@ -224,14 +224,16 @@ def make_limited(
     if frame.f_code is not gymnasium.make.__code__:
         return make(world, **kwargs)
     call = frame.f_locals
-    given, asked = call[TIME_LIMIT], set(call["kwargs"])
-    limit = call["env_spec"].max_episode_steps if given is None else given
-    env = make(
-        world, **settle_limit(kwargs, limit, asked if given is None else asked | {TIME_LIMIT})
-    )
+    spec, limit, asked = call["env_spec"], call[TIME_LIMIT], set(call["kwargs"])
+    given = limit is not None
+    if given:  # `make_vec` moves what is in its spec to the call, which then says nothing of it
+        asked = {TIME_LIMIT} | (asked if spec.kwargs else set())
+    else:
+        limit = spec.max_episode_steps
+    env = make(world, **settle_limit(kwargs, limit, asked))
     if limit in (None, NO_TIME_LIMIT):
         return env
-    if given is None and env.config.max_steps > limit:  # a `TimeLimit`, which makes no result
+    if not given and env.config.max_steps > limit:  # a `TimeLimit`, which makes no result
         env.close()
         raise ConfigError(
             f"max_steps={env.config.max_steps} is more than the spec's max_episode_steps={limit}; "

@@ -26,16 +26,14 @@ def settle_limit(fields: Mapping[str, Any], limit: Any, asked: Collection[str]) 
         asked: The names of what the call itself gives. Two limits of one call are an error of the
             config, unless they are equal.
     """
-    own = {key: value for key, value in fields.items() if key in OWN_LIMITS}
     if limit in (None, NO_TIME_LIMIT):
         return dict(fields)
-    rest = {key: value for key, value in fields.items() if key not in own}
-    named = {key: value for key, value in own.items() if key in asked}
-    if TIME_LIMIT in asked:
-        return (
-            {**rest, **named} if limit in named.values() else {**rest, **named, TIME_LIMIT: limit}
-        )
-    return {**rest, **(named or {TIME_LIMIT: min([limit, *own.values()])})}
+    limits = {key: fields[key] for key in OWN_LIMITS & fields.keys()} | {TIME_LIMIT: limit}
+    named = {key: value for key, value in limits.items() if key in asked}
+    chosen = named or {TIME_LIMIT: min(limits.values())}
+    if all(value == limit for value in chosen.values()):
+        chosen = {TIME_LIMIT: limit}
+    return {key: value for key, value in fields.items() if key not in limits} | chosen
 
 
 class LimitInSpec:

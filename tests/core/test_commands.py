@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -237,10 +238,41 @@ def test_a_verb_of_two_words_is_a_tool_whose_name_llm_apis_take() -> None:
     assert check_command(Command("go_to", {"what": "goal"}), (verb,)) == ("go to", {"what": "goal"})
 
 
+def test_verbs_in_any_script_are_tools_of_different_names() -> None:
+    verbs = [Verb(name, "do it") for name in ("打开", "关闭", "öffne", "größe")]
+    names = [verb.tool()["name"] for verb in verbs]
+    assert all(re.fullmatch("[A-Za-z0-9_-]{1,64}", name) for name in names)
+    assert [check_command(Command(name), verbs) for name in names] == [(v.name, {}) for v in verbs]
+
+
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), pytest.param(10**400, id="huge")])
 def test_numbers_as_data_are_finite(number: float) -> None:
     command = Command("push", {"force": number, "room": "hallway"})
     assert isinstance(check_command(command, GRAMMAR), InvalidAction)
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"),
+    [
+        (Command("x" * 10**6), Outcome.UNPARSABLE),
+        (Command("go", {"x" * 10**6: "north"}), Outcome.UNPARSABLE),
+        (Command("go", {1: "north"}), Outcome.UNPARSABLE),  # type: ignore[dict-item]
+        (Command("go", {"direction": "x" * 10**6}), Outcome.TOO_LONG),
+        (Command("use", {"item": "x" * 10**6}), Outcome.TOO_LONG),
+    ],
+    ids=["verb", "name", "number", "choice", "value"],
+)
+def test_what_is_too_long_as_data_is_explained_briefly(command: Command, outcome: Outcome) -> None:
+    checked = check_command(command, GRAMMAR)
+    assert isinstance(checked, InvalidAction)
+    assert checked.outcome is outcome
+    assert len(checked.message) < 200
+
+
+def test_half_a_character_is_read_as_it_is_logged() -> None:
+    command = Command("use", {"item": "a \ud83d key"})
+    assert check_command(command, GRAMMAR) == Command("use", {"item": "a ? key"})
+    assert read_command("use a \ud83d key", (USE,)) == Command("use", {"item": "? key"})
 
 
 def test_a_missing_optional_value_may_be_given_as_none() -> None:

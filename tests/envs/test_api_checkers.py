@@ -213,6 +213,19 @@ def test_a_call_overrules_the_limit_of_its_spec(
     many.close()
 
 
+@pytest.mark.parametrize("steps", [9, 20])
+def test_a_call_overrules_the_limit_of_its_spec_in_gymnasiums_vectors(steps: int) -> None:
+    spec = gymnasium.make(LIMITED[0], max_steps=15).spec
+    vector: Any = gymnasium.make_vec(
+        spec,  # type: ignore[arg-type]
+        2,
+        vectorization_mode="sync",
+        max_episode_steps=steps,
+    )
+    assert [env.unwrapped.config.max_steps for env in vector.envs] == [steps] * 2
+    vector.close()
+
+
 def test_a_spec_has_the_limit_of_a_time_limit_and_of_a_change() -> None:
     env: Any = gymnasium.make(LIMITED[0], max_steps=15)
     for steps, limit in ((5, 5), (30, 15)):
@@ -235,6 +248,8 @@ def test_a_limit_that_makes_no_sense() -> None:
             make(task, max_steps=5, max_episode_steps=3)  # type: ignore[operator]
     with pytest.raises(ConfigError, match="max_steps"):
         gymnasium.make(task, max_episode_steps=0)
+    with pytest.raises(ConfigError, match="max_steps"):
+        gymnasium.make(gymnasium.make(task).spec, max_steps=[3])  # type: ignore[arg-type]
     env: Any = gymnasium.make(task, max_episode_steps=3).unwrapped
     with pytest.raises(ConfigError, match=r"max_steps=9 .*max_episode_steps=3"):
         env.reconfigure({"max_steps": 9})

@@ -31,6 +31,7 @@ from tests.helpers.bad_input import (
     refuse,
     short,
 )
+from tests.helpers.needs import each
 
 # -- seeds and reset ----------------------------------------------------------------------
 
@@ -44,8 +45,8 @@ from tests.helpers.bad_input import (
 )  # fmt: skip
 def test_wrong_seeds(make: Callable[..., Any], seed: Any) -> None:
     env, twin = make("GridWorld", **START), make("GridWorld", **START)
-    for each in (env, twin):
-        each.reset(seed=5)
+    for made in (env, twin):
+        made.reset(seed=5)
     words = ("seed", repr(seed), "integers from 0", str(2**63 - 1))
     assert_untouched(env, lambda: refuse(ConfigError, words, lambda: env.reset(seed=seed)))
     env.reset()
@@ -177,7 +178,8 @@ def test_plans_before_the_first_reset(make: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["GridWorld", "piase/GridWorld-DoorKey-8x8-v1", "TextRoom", "WordCraft"]
+    "name",
+    each(("GridWorld", "piase/GridWorld-DoorKey-8x8-v1", "SqlQuery", "TextRoom", "WordCraft")),
 )
 def test_a_plan_is_a_list_of_lines_that_win(name: str) -> None:
     env = parallel_env(name, actions="text")

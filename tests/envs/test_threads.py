@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 import os
 import random
+import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -149,6 +151,37 @@ def test_own_environments_in_threads_draw_what_they_draw_alone() -> None:
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(thrown, SEEDS)) == alone
     assert random.getstate() == state
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_process_forked_during_a_step_in_another_thread_can_step() -> None:
+    begun, forked = threading.Event(), threading.Event()
+
+    class Waits(ThreadDice):
+        """Waits within its step."""
+
+        def step(self, agent_id: str, action: Any) -> ActionResult:
+            begun.set()
+            forked.wait()
+            return super().step(agent_id, action)
+
+    env, other = as_parallel(ThreadDice()), as_parallel(Waits())
+    env.reset(seed=0)
+    other.reset(seed=0)
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(other.step, {"agent_0": 0})
+        begun.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            try:
+                env.step({"agent_0": 0})
+                os._exit(0)
+            finally:
+                os._exit(1)
+        forked.set()
+        assert os.waitpid(child, 0)[1] == 0
 
 
 @contextlib.contextmanager

@@ -56,6 +56,16 @@ def test_a_call_of_a_tool_that_is_no_command_costs_a_step_and_is_logged(
     assert said == ["", "move east"]
 
 
+def test_half_a_character_from_a_model_is_logged_as_it_was_shown(tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    room = piase_gym.parallel_env("TextRoom", agents=2, view="text", actions="text")
+    env = AvtLogger(room, log, level="full")
+    env.reset(seed=0)
+    env.step({"agent_0": Command("say", {"message": "hi \ud83d"}), "agent_1": "say \ud83d"})
+    env.close()
+    assert runs.replay(log).ok
+
+
 def test_a_models_own_words_stand_in_its_chat(tmp_path: Path) -> None:
     pytest.importorskip("openai")
     answers = ["I fly.", "Action: move east", Say("no", status=400), "move east"]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import random
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,9 +40,6 @@ from piase_gym.worlds.own.faults import FaultyError, Reason, wrong
 TELL = "tell"
 """The verb for sending messages, in environments that have them."""
 
-_DRAWING = threading.RLock()
-"""Held while an environment has the generators of the process, which all threads share."""
-
 
 def offers_tell(verbs: Sequence[Verb]) -> bool:
     """Return whether messages are sent by `TELL`, which is no verb of the environment's own."""
@@ -55,6 +53,9 @@ class Driver(ABC):
         env: The environment.
         agents: The names of its agents.
     """
+
+    drawing: ClassVar = threading.RLock()
+    """Held while an environment has the generators of the process, which all threads share."""
 
     def __init__(self, env: Any, agents: Sequence[str]) -> None:
         """Take the environment."""
@@ -197,7 +198,7 @@ class Driver(ABC):
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
         """Turn what the environment raises into a fault, and isolate its random generators."""
-        with _DRAWING:
+        with Driver.drawing:
             outside = random.getstate(), np.random.get_state()  # noqa: NPY002
             if self._dice is not None:
                 random.setstate(self._dice[0])
@@ -218,6 +219,10 @@ class Driver(ABC):
         known = inspect.signature(method).parameters
         takes = "seed" in known or any(p.kind is p.VAR_KEYWORD for p in known.values())
         return method(seed=seed) if takes else method()
+
+
+if hasattr(os, "register_at_fork"):  # a thread that held the lock is not in the forked process
+    os.register_at_fork(after_in_child=lambda: setattr(Driver, "drawing", threading.RLock()))
 
 
 def _write_dice(dice: Any) -> Any:
