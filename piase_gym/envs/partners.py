@@ -241,10 +241,8 @@ class BatchPartners:
             return self._noop  # a language model's answer that could not be read, or did not come
         if isinstance(act, int):
             return act
-        if isinstance(act, Command):
-            known = act if act in world.commands else world.check(number, act)
-            if known in world.commands:
-                return world.commands.index(known)
+        if isinstance(act, Command) and act in world.commands:
+            return world.commands.index(act)
         who = f"{type(self.agents[number]).__name__}, which plays {world.agents[number]},"
         reason = (
             act.message
