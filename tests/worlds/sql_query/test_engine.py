@@ -98,7 +98,9 @@ def test_hostile_lines_cost_a_turn_and_nothing_else(tmp_path: Path) -> None:
         observations, _, ended, cut, infos = env.step({"agent_0": line})
         assert env.observation_space("agent_0").contains(observations["agent_0"])
         info = infos["agent_0"]
-        assert info["outcome"] in ("failed", "timeout", "too_long", "unparsable"), (sql[:60], info)
+        whole = line == line.encode("utf-8", "replace").decode()  # else `?` stands in the query
+        allowed = ("failed", "timeout", "too_long", "unparsable") if whole else ("ok",)
+        assert info["outcome"] in allowed, (sql[:60], info)
         assert info.get("error") in (None, *REASONS)
         assert not ended["agent_0"]
         assert not cut["agent_0"]
