@@ -19,6 +19,10 @@ from piase_gym.errors import CapacityError, ConfigError
 
 _QUIET = threading.Lock()
 """Held while output goes nowhere: a second thread would take that for where it goes usually."""
+if hasattr(os, "register_at_fork"):  # and so would a forked process, which waits until it is back
+    os.register_at_fork(
+        before=_QUIET.acquire, after_in_parent=_QUIET.release, after_in_child=_QUIET.release
+    )
 
 
 @contextlib.contextmanager

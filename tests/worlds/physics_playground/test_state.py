@@ -7,8 +7,11 @@ import copy
 import gc
 import importlib.metadata
 import json
+import os
 import pickle
 import platform
+import subprocess
+import sys
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -366,6 +369,37 @@ def test_a_closed_env_is_closed() -> None:
     world.close()
     with pytest.raises(ClosedError):
         env.reset()
+
+
+FORK = """
+import os, threading, time
+from piase_gym.worlds.bullet_client import quiet
+
+begun = threading.Event()
+
+def keep_quiet():
+    with quiet():
+        begun.set()
+        time.sleep(0.3)
+
+thread = threading.Thread(target=keep_quiet)
+thread.start()
+begun.wait()
+child = os.fork()
+with quiet():
+    pass
+os.write(1, b"" if child else b"the fork is heard")
+if child:
+    thread.join()
+    os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
+def test_a_fork_beside_a_quiet_thread_is_heard() -> None:
+    words = [sys.executable, "-W", "ignore", "-c", FORK]
+    run = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout == "the fork is heard"
 
 
 @pytest.mark.slow
