@@ -8,7 +8,8 @@ from typing import Final, Literal
 
 from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.worlds.channel.config import speaking_verbs
-from piase_gym.worlds.household.state import NOTHING, Entry, Game
+from piase_gym.worlds.household.levels.game import Entry, Game
+from piase_gym.worlds.household.state import NOTHING
 
 Grammar = Literal["2.1.1", "2.1.3", "both"]
 PHRASES: Final = ("hello", "yes", "no", "I am searching.", "I have it.", "Come here.", "Done.")

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from piase_gym.core.objects import AGENT
+from piase_gym.worlds.household.levels.game import Game
 from piase_gym.worlds.household.rules.goals import MARKS
-from piase_gym.worlds.household.state import NOTHING, Game, HomeState
+from piase_gym.worlds.household.state import NOTHING, HomeState
 
 
 def objects(game: Game, state: HomeState, agents: Sequence[str]) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from piase_gym.core.script.observables import Observable, named, row_of
 from piase_gym.errors import ConfigError, GenerationError, suggest
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.levels import files
+from piase_gym.worlds.household.levels.game import Game
 from piase_gym.worlds.household.levels.generator import generate
 from piase_gym.worlds.household.levels.words import OBJECTS, RECEPTACLES, ROOM_OBJECTS
 from piase_gym.worlds.household.rules.goals import MARKS
-from piase_gym.worlds.household.state import Game, HomeState
+from piase_gym.worlds.household.state import HomeState
 
 _WORDS: Final = {
     "isclean": "clean", "ishot": "hot", "iscool": "cool", "issliced": "sliced", "ison": "on",

@@ -32,6 +32,7 @@ from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, Hous
 from piase_gym.worlds.household.curriculum import DIFFICULTY_PARAMETERS
 from piase_gym.worlds.household.facts import HouseholdFacts, options
 from piase_gym.worlds.household.levels import files
+from piase_gym.worlds.household.levels.game import Entry, Game, check_sizes, new_state
 from piase_gym.worlds.household.levels.generator import GeneratedHome, generate
 from piase_gym.worlds.household.manual import manual
 from piase_gym.worlds.household.objects import objects
@@ -41,7 +42,7 @@ from piase_gym.worlds.household.rules import step
 from piase_gym.worlds.household.rules.commands import introduction
 from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
-from piase_gym.worlds.household.state import Entry, Game, HomeState, check_sizes, new_state
+from piase_gym.worlds.household.state import HomeState
 from piase_gym.worlds.texts.synonyms import fitting
 from piase_gym.worlds.texts.world import AgentKnowledge, KnownFacts, TextWorld
 

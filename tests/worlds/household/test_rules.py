@@ -9,11 +9,12 @@ import pytest
 from piase_gym.core.rng import Stream
 from piase_gym.worlds.household.config import HouseholdConfig
 from piase_gym.worlds.household.levels.files import load_game, read_game
+from piase_gym.worlds.household.levels.game import Game, display_names
 from piase_gym.worlds.household.levels.generator import generate
 from piase_gym.worlds.household.rules.commands import perform
 from piase_gym.worlds.household.rules.goals import MARKS
 from piase_gym.worlds.household.rules.legality import in_order, near_entries
-from piase_gym.worlds.household.state import Game, HomeState, display_names
+from piase_gym.worlds.household.state import HomeState
 from tests.worlds.household.helpers import GAMES, data
 from tests.worlds.household.reference import AGENT, Fact, Reference
 

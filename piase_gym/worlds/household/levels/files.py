@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from piase_gym.errors import ConfigError
+from piase_gym.worlds.household.levels.game import Game, compile_problem
 from piase_gym.worlds.household.levels.pddl import read_problem
-from piase_gym.worlds.household.state import Game, compile_problem
 
 FILE: Final = "game.tw-pddl"
 MOST_BYTES = 20_000_000

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from piase_gym.core.rng import Stream, StreamId, mix64
 from piase_gym.errors import GenerationError
 from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.household.levels.game import Game, compile_problem
 from piase_gym.worlds.household.levels.pddl import PREDICATES, Problem
 from piase_gym.worlds.household.levels.words import (
     LAMPS,
@@ -23,7 +24,6 @@ from piase_gym.worlds.household.levels.words import (
     TaskName,
 )
 from piase_gym.worlds.household.players.planner import find_plan
-from piase_gym.worlds.household.state import Game, compile_problem
 
 ROOMS: Sequence[RoomName] = ("kitchen", "bedroom", "bathroom", "livingroom")
 _TOOL = {"clean": ("c", "SinkBasin"), "heat": ("h", "Microwave"), "cool": ("k", "Fridge")}

@@ -9,6 +9,7 @@ import copy
 from typing import Any
 
 from piase_gym.worlds.household.facts import STATES, HeldObject, KnownReceptacle
+from piase_gym.worlds.household.levels.game import Game
 from piase_gym.worlds.household.observe.text import (
     LOOKS,
     Shown,
@@ -19,7 +20,7 @@ from piase_gym.worlds.household.observe.text import (
     written_of,
 )
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
-from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, Game, HomeState
+from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, HomeState
 
 _BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
 

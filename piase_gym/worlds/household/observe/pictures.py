@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import escape
 from piase_gym.worlds.drawing import COLOURS, GRID, INK, PAPER, WHITE, font, mix
+from piase_gym.worlds.household.levels.game import Game
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED, TOGGLED
-from piase_gym.worlds.household.state import Game, HomeState
+from piase_gym.worlds.household.state import HomeState
 
 WIDTH, LINE, GAP, LEAST = 190, 18, 12, 4
 """Pixels: a receptacle's width, a line's height, the gap between two; the fewest lines in each."""

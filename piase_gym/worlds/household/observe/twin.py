@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Sequence
 
 from piase_gym.core.mailbox import Mailbox, Message
-from piase_gym.worlds.household.state import Game, HomeState
+from piase_gym.worlds.household.levels.game import Game
+from piase_gym.worlds.household.state import HomeState
 
 
 def differ(game: Game, state: HomeState, mail: Mailbox, agents: Sequence[str], agent: int) -> bool:

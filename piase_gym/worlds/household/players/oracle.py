@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from piase_gym.core.commands import Command
+from piase_gym.worlds.household.levels.game import Entry, Game
 from piase_gym.worlds.household.players.planner import find_plan
-from piase_gym.worlds.household.state import Entry, Game
 from piase_gym.worlds.household.world import Household
 
 LOOK = Command("look")

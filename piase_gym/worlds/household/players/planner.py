@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from piase_gym.worlds.household.actions import entry
+from piase_gym.worlds.household.levels.game import Entry, Game
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, TOGGLED, ObjectRequirement
-from piase_gym.worlds.household.state import NOTHING, Entry, Game, HomeState
+from piase_gym.worlds.household.state import NOTHING, HomeState
 
 MOST_NODES = 20_000
 """Errands after which a search gives up."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from piase_gym.worlds.household.actions import HELP
+from piase_gym.worlds.household.levels.game import Entry, Game, listing
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, ON, SLICED, TOGGLED
-from piase_gym.worlds.household.state import NOTHING, Entry, Game, HomeState, listing
+from piase_gym.worlds.household.state import NOTHING, HomeState
 
 NO_EFFECT = "Nothing happens."
 """The answer to what cannot be done, whatever the reason."""

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.levels.pddl import PREDICATES, Formula, check_atom, variables
-
-if TYPE_CHECKING:
-    from piase_gym.worlds.household.state import HomeState
+from piase_gym.worlds.household.state import HomeState
 
 MARKS: Final = {"isclean": 1, "ishot": 2, "iscool": 4, "issliced": 8, "istoggled": 16, "ison": 32}
 """What can become of an object, as bits."""
@@ -38,7 +36,7 @@ _VERBS: Final = {
 """The commands that change what a predicate says."""
 _OF_PLACES = ("go", "open", "close")
 
-Judge = Callable[["HomeState", dict[str, Any]], bool]
+Judge = Callable[[HomeState, dict[str, Any]], bool]
 
 _CHANGING: Final[dict[str, Callable[[HomeState, Any], bool]]] = {
     "inreceptacle": lambda state, a: a[0] in state.contents[a[1]],

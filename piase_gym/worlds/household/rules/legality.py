@@ -5,7 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 
 from piase_gym.worlds.household.actions import entry
-from piase_gym.worlds.household.state import NOTHING, Entry, Game, HomeState
+from piase_gym.worlds.household.levels.game import Entry, Game
+from piase_gym.worlds.household.state import NOTHING, HomeState
 
 _LINE = itemgetter(0)
 _TOOLS = (("clean", "cleanable"), ("heat", "heatable"), ("cool", "coolable"))

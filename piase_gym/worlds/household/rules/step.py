@@ -9,9 +9,10 @@ from piase_gym.core.commands import Command, InvalidAction, Outcome
 from piase_gym.core.world import DecodedAction, StepResult, shared
 from piase_gym.worlds.channel.config import SPOKEN
 from piase_gym.worlds.household.config import HouseholdConfig
+from piase_gym.worlds.household.levels.game import Entry, Game
 from piase_gym.worlds.household.rules import commands
 from piase_gym.worlds.household.rules.goals import MARKS, TOGGLED
-from piase_gym.worlds.household.state import Entry, Game, HomeState
+from piase_gym.worlds.household.state import HomeState
 
 MILESTONES = ("target_taken", "target_changed", "lamp_on", "target_placed")
 _MADE = MARKS["isclean"] | MARKS["ishot"] | MARKS["iscool"] | MARKS["issliced"]
