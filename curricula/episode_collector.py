@@ -270,7 +270,7 @@ class BatchEpisodeCollector:
     @property
     def _measuring(self) -> bool:
         """Whether the world or a script measures anything: looking at a slot as a world is slow."""
-        return bool(self.batch.world.measures or self.batch.batch.scripts)
+        return bool(self.batch.world.measures or self.batch.scripts)
 
     # -- an episode and its steps --------------------------------------------------------
 
@@ -307,8 +307,8 @@ class BatchEpisodeCollector:
             self._codes.append((self.step, batch.outcomes.copy(), batch.rewards.copy()))
         if self.batch.world.milestones:
             self._record_milestones(~over)
-        if batch.scripts is not None:
-            for name, who in batch.scripts.reached.items():
+        if self.batch.scripts is not None:
+            for name, who in self.batch.scripts.reached.items():
                 self._add_milestone(name, who)
         if self.targets.given:
             self._record_arrivals(acting)

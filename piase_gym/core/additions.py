@@ -15,7 +15,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from gymnasium.spaces import Box
@@ -23,11 +23,22 @@ from numpy.typing import NDArray
 
 from piase_gym.core.digest import digest_json
 from piase_gym.core.facts import Act, Facts, StepResult
+from piase_gym.core.mailbox import Mailbox
 from piase_gym.core.manual import Manual
+from piase_gym.core.surroundings import Surroundings
 from piase_gym.errors import SnapshotError, UnsupportedError
 
-if TYPE_CHECKING:
-    from piase_gym.core.world import World
+
+class PerceivedWorld(Protocol):
+    """What additions ask of a world; see `piase_gym.core.world.World`."""
+
+    mailboxes: Mailbox | None
+
+    def perceived(self, facts: Any, /) -> Mapping[str, Any]:
+        """Return, by name, what an agent perceives."""
+
+    def surroundings(self, facts: Any, /) -> Surroundings:
+        """Return facts in the terms of the PiaSE documents."""
 
 
 class Addition(ABC):
@@ -65,7 +76,7 @@ class Addition(ABC):
         """How many characters of a text it takes up at most."""
 
     @abstractmethod
-    def shown(self, world: World[Any, Any], agent: int) -> Any:
+    def shown(self, world: PerceivedWorld, agent: int) -> Any:
         """Return what an agent is shown now: the value of the field."""
 
     @staticmethod
@@ -86,7 +97,7 @@ class KeptPerceptions(Addition):
         """Forget everything, as at a reset."""
 
     @abstractmethod
-    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+    def note(self, world: PerceivedWorld, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives in this step."""
 
     def pass_step(self) -> None:

@@ -16,12 +16,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from piase_gym.core.commands import Command, InvalidAction, Outcome, unparsable
-
-if TYPE_CHECKING:
-    from piase_gym.core.world import World
 
 HOW_TO_ANSWER = (
     "Answer with one line: the command. If you think first, end with a line that begins with "
@@ -108,34 +105,42 @@ def _read(
     return found._replace(thinking="\n".join(filter(None, (thinking, found.thinking))))
 
 
-def read_reply(world: World[Any, Any], agent: int, reply: object) -> Command | InvalidAction:
+def read_reply(
+    reply: object,
+    read: Callable[[object], Command | InvalidAction],
+    check: Callable[[Command], Command | InvalidAction],
+    legal: Callable[[Command], bool],
+    multiline: bool = False,
+) -> Command | InvalidAction:
     """Return the command that a reply stands for; a line that is one is read as it is.
 
     Args:
-        world: The world that reads lines, and checks commands that come as data.
-        agent: The number of the agent.
         reply: What the model wrote.
+        read: Reads a line.
+        check: Checks a command that came as data.
+        legal: Returns whether a command is legal now.
+        multiline: Whether a command may have several lines.
     """
-    found = world.read(agent, reply)
+    found = read(reply)
     if not isinstance(reply, str) or (isinstance(found, Command) and "\n" not in reply):
         return found
 
     def reads(line: str) -> bool:
-        return isinstance(world.read(agent, line), Command)
+        return isinstance(read(line), Command)
 
     def reads_legal(line: str) -> bool:
-        command = world.read(agent, line)
-        return isinstance(command, Command) and world.legal(agent, command)
+        command = read(line)
+        return isinstance(command, Command) and legal(command)
 
-    answer = read_answer(reply, (reads_legal, reads), world.multiline)
+    answer = read_answer(reply, (reads_legal, reads), multiline)
     if not isinstance(answer, Answer):
         return answer if "\n" in reply.strip() or reply.lstrip()[:1] in ("{", "[") else found
     if isinstance(answer.command, Command):
-        return world.check(agent, answer.command)
-    last = world.read(agent, answer.command)
+        return check(answer.command)
+    last = read(answer.command)
     if isinstance(last, Command):
         return last
-    bare = world.read(agent, answer.command.rstrip(" .!"))
+    bare = read(answer.command.rstrip(" .!"))
     return bare if isinstance(bare, Command) else last
 
 

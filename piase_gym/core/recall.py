@@ -19,12 +19,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import KeptPerceptions, split_text
+from piase_gym.core.additions import KeptPerceptions, PerceivedWorld, split_text
 from piase_gym.core.facts import Remembered
 from piase_gym.core.jsonable import jsonable
 from piase_gym.core.shared_memory import (
@@ -38,9 +38,6 @@ from piase_gym.core.shared_memory import (
 )
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
 from piase_gym.errors import SnapshotError, TextParseError
-
-if TYPE_CHECKING:
-    from piase_gym.core.world import World
 
 MOST, LONGEST = 16, 60
 """How many memories are shown, and how many characters of a name and of what is known of it."""
@@ -93,7 +90,7 @@ class Recall(KeptPerceptions):
         self.steps = 0
         self.known: list[dict[str, dict[Any, int]]] = [{} for _ in self.agents]
 
-    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+    def note(self, world: PerceivedWorld, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives."""
         known = self.known[agent]
         for name, place in world.perceived(facts).items():
@@ -112,7 +109,7 @@ class Recall(KeptPerceptions):
         """Age what was perceived by one step."""
         self.steps += 1
 
-    def shown(self, world: World[Any, Any], agent: int) -> tuple[Remembered, ...]:
+    def shown(self, world: PerceivedWorld, agent: int) -> tuple[Remembered, ...]:
         """Return what an agent remembers, the latest first."""
         found = [
             Remembered(name, place, min(OLDEST, self.steps - seen))

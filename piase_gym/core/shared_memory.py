@@ -20,12 +20,12 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import KeptPerceptions, split_text
+from piase_gym.core.additions import KeptPerceptions, PerceivedWorld, split_text
 from piase_gym.core.commands import MAX_LINE
 from piase_gym.core.facts import SharedView
 from piase_gym.core.jsonable import jsonable
@@ -34,9 +34,6 @@ from piase_gym.core.models import SharedMemory
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
 from piase_gym.errors import SnapshotError, TextParseError
-
-if TYPE_CHECKING:
-    from piase_gym.core.world import World
 
 MOST_OBJECTS, LONGEST_NAME, LETTERS = 64, 60, 5
 """How many objects and letters are shown, and how many characters of a name."""
@@ -281,11 +278,11 @@ class SharedMemoryAddition(KeptPerceptions):
         """Forget everything."""
         self.knowledge.clear()
 
-    def note(self, world: World[Any, Any], agent: int, facts: Any) -> None:
+    def note(self, world: PerceivedWorld, agent: int, facts: Any) -> None:
         """Take note of what an agent perceives."""
         self.knowledge.note(self.agents[agent], world.surroundings(facts))
 
-    def shown(self, world: World[Any, Any], agent: int) -> SharedView:
+    def shown(self, world: PerceivedWorld, agent: int) -> SharedView:
         """Return what is shown now, the same to all agents."""
         known = self.knowledge
         known.positions = {n: known.positions[n] for n in self.agents if n in known.positions}

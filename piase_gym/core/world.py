@@ -30,6 +30,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Generic, Self, cast
 
 import numpy as np
@@ -775,7 +776,8 @@ class World(ABC, Generic[C, F]):
 
         A line that is a command is read as it is; see `piase_gym.core.answers` for the rest.
         """
-        return read_reply(self, agent, reply)
+        read, check = partial(self.read, agent), partial(self.check, agent)
+        return read_reply(reply, read, check, partial(self.legal, agent), self.multiline)
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
         """Check a command that came as data."""

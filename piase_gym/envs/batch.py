@@ -222,8 +222,8 @@ class BatchEnv:
                 self._note_results()
         if found < 0:
             raise self._stray(acts)
-        if self._hints and self.batch.scripts is not None:
-            self._take_words(self.batch.scripts)
+        if self._hints and self.scripts is not None:
+            self._take_words(self.scripts)
         if found > 0:
             raise self.fault()
         batch = self.batch
@@ -277,8 +277,8 @@ class BatchEnv:
         if stepped and full:
             infos["outcome"] = self._pick(batch.outcomes)
             infos["result"] = self._pick(self.results)
-            if self._any_result and batch.scripts is not None and batch.scripts.measures:
-                measures = batch.scripts.measures.items()
+            if self._any_result and self.scripts is not None and self.scripts.measures:
+                measures = self.scripts.measures.items()
                 infos["measures"] = {name: self._pick(values) for name, values in measures}
         if stepped and self._mode == SAME_STEP:
             infos["_final_obs"] = batch.states["ended"].astype(np.bool_)
@@ -330,7 +330,9 @@ class BatchEnv:
         done = None
         if marks is not None:
             playing = alive & ~over[:, None]
-            self._last = done = TakenStep(self.world, batch, acts.copy(), playing, marks)
+            self._last = done = TakenStep(
+                self.world, batch, self.scripts, acts.copy(), playing, marks
+            )
         if found:
             return found
         self.events.post("batch_step", acts=acts, alive=alive, over=over, done=done)
@@ -379,8 +381,8 @@ class BatchEnv:
         if slots.size:
             fates = self.batch.states["fate"][slots, agents]
             self.results[slots, agents] = self.world.results(fates)
-            if self.batch.scripts is not None:
-                self.batch.scripts.measure(self.batch.states, slots, agents)
+            if self.scripts is not None:
+                self.scripts.measure(self.batch.states, slots, agents)
         self._any_result = slots.size > 0
 
     def fault(self) -> GenerationError:
@@ -409,8 +411,8 @@ class BatchEnv:
         seed, hints = self._hints.get(slot, (-1, []))
         shown = seed == int(self.batch.states["seed"][slot])  # they are of the present episode
         world.hints = [None] * len(world.agents)
-        if self.batch.scripts is not None:
-            self.batch.scripts.show(world, self.batch.states, slot)
+        if self.scripts is not None:
+            self.scripts.show(world, self.batch.states, slot)
         if shown:
             world.hints = list(hints)
         world.refresh()
@@ -451,7 +453,7 @@ class BatchEnv:
 
     def base_config(self, number: int) -> Any:
         """Return one of `configs` without its script's changes, which last for one episode."""
-        scripts = self.batch.scripts
+        scripts = self.scripts
         return (scripts and scripts.base_of(number)) or self.configs[number]
 
     def slot_snapshot(self, slot: int) -> dict[str, Any]:
@@ -480,12 +482,12 @@ class BatchEnv:
         states = self.batch.states
         row = bytes_of(states)[slot]
         found = digest_bytes(b"".join([row[place].data for place in self.batch.places]))
-        scripts = self.batch.scripts
+        scripts = self.scripts
         return found if scripts is None else scripts.digest(states, slot, found)
 
     def digests(self) -> list[str]:
         """Return the digest of every environment's state, as single environments give it."""
-        if self.batch.scripts is not None:
+        if self.scripts is not None:
             return [self.digest(slot) for slot in range(self.num_envs)]
         places, rows = self.batch.places, bytes_of(self.batch.states)
         return [digest_bytes(b"".join([row[place].data for place in places])) for row in rows]
@@ -573,7 +575,7 @@ class BatchEnv:
 
     def take_now(self, config: int, slots: NDArray[np.int64]) -> None:
         """Let slots go on at once under another of `configs`, which their states admit."""
-        scripts, states = self.batch.scripts, self.batch.states
+        scripts, states = self.scripts, self.batch.states
         before = states["config"][slots].tolist()
         if isinstance(self._last, TakenStep):  # it was taken under the config so far
             self._last = RestoredSteps(self._last_steps())
@@ -633,6 +635,11 @@ class BatchEnv:
         return self._slot_configs.number_of(config)
 
     @property
+    def scripts(self) -> BatchScripts | None:
+        """The scripts of `configs`, if any has one."""
+        return self._slot_configs.scripts
+
+    @property
     def awaiting_agents(self) -> bool:
         """Whether agents enter after the reset under any of `configs`."""
         return self._slot_configs.awaiting_agents
@@ -687,7 +694,7 @@ class BatchEnv:
         self.require_open()
         hints = {str(slot): list(entry) for slot, entry in self._hints.items()}
         raw = base64.b64encode(packed(self.batch.states).tobytes()).decode()
-        scripts = self.batch.scripts
+        scripts = self.scripts
         more: dict[str, Any] = {} if scripts is None else {"scripts": scripts.get_state()}
         ready = self.ready.tolist()
         if partners := self._partners.get_state():
@@ -715,8 +722,8 @@ class BatchEnv:
         check_states(self.world, states, hints, self.batch.tables)
         partners = self._partners.read_state(snapshot.get("partners"))
         noted = read_noted(snapshot, self.num_envs, len(self.world.agents))
-        if self.batch.scripts is not None:
-            self.batch.scripts.set_state(snapshot.get("scripts"))
+        if self.scripts is not None:
+            self.scripts.set_state(snapshot.get("scripts"))
         self._partners.take_state(partners)
         self.batch.states[...] = states
         self.ready[...], self._all_ready = ready, bool(np.all(ready))

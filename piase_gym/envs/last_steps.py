@@ -20,6 +20,7 @@ from piase_gym.core.world import StepResult
 
 if TYPE_CHECKING:  # it loads numba
     from piase_gym.worlds.array_world import ArrayWorld, Batch
+    from piase_gym.worlds.scripted_batch import BatchScripts
 
 Notes = dict[int, dict[str, Any]]
 Done = tuple[list[int | None], StepResult]
@@ -33,6 +34,7 @@ class TakenStep:
     Attributes:
         world: A world of the batch.
         batch: The arrays, as the step left them.
+        scripts: The scripts of the batch, if there are any.
         acts: What agents did, shape (envs, agents).
         playing: Which of them were in play.
         marks: The milestones that they had reached before.
@@ -40,6 +42,7 @@ class TakenStep:
 
     world: ArrayWorld[Any, Any]
     batch: Batch
+    scripts: BatchScripts | None
     acts: NDArray[np.int32]
     playing: NDArray[np.bool_]
     marks: NDArray[Any]
@@ -69,15 +72,13 @@ class TakenStep:
             bits = int(new[slot, agent])
             names = [name for bit, name in enumerate(self.world.milestones) if bits >> bit & 1]
             found.setdefault(slot, {})[agent] = {"milestones": names}
-        if self.batch.scripts is None:
+        if self.scripts is None:
             return found
-        self._add_script(found)
+        self._add_script(self.scripts, found)
         return {slot: {a: notes[a] for a in sorted(notes)} for slot, notes in found.items()}
 
-    def _add_script(self, found: dict[int, Notes]) -> None:
+    def _add_script(self, scripts: BatchScripts, found: dict[int, Notes]) -> None:
         """Add the events and milestones of scripts, and the measures of agents that ended."""
-        batch, scripts = self.batch, self.batch.scripts
-        assert scripts is not None
         rows = [
             ("events", name, slot, one)
             for name, happened in scripts.happened
@@ -89,8 +90,8 @@ class TakenStep:
         for key, name, slot, agent in rows:
             notes = found.setdefault(slot, {}).setdefault(agent, {})
             notes[key] = [*notes.get(key, ()), name]
-        for slot, agent in np.argwhere(batch.terminated | batch.truncated).tolist():
-            run = scripts.of(batch.states, slot)
+        for slot, agent in np.argwhere(self.batch.terminated | self.batch.truncated).tolist():
+            run = scripts.of(self.batch.states, slot)
             if run is not None and (measures := run.measures(agent, slot)):
                 found.setdefault(slot, {}).setdefault(agent, {})["measures"] = measures
 

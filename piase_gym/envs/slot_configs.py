@@ -21,6 +21,7 @@ class SlotConfigs:
     Attributes:
         known: The configs.
         batch: The arrays, with one table per config.
+        scripts: The scripts of the configs, if there are any.
         awaiting_agents: Whether agents enter after the reset in any of them.
     """
 
@@ -36,9 +37,9 @@ class SlotConfigs:
         for config in given:
             self._require_learner(config)
         self.awaiting_agents = any(map(self._has_late_joiners, given))
-        scripts, self.known = scripts_of(world, count, given)
+        self.scripts, self.known = scripts_of(world, count, given)
         self.batch: Batch = world.new_batch(count, self.known)
-        self.batch.scripts = scripts
+        self.batch.scripts = self.scripts
         self._numbers: dict[Hashable, int] = {}
         for config in given:
             number = next(k for k, known in enumerate(self.known) if known is config)
@@ -57,18 +58,18 @@ class SlotConfigs:
             UnsupportedError: If the only learner is not there at the reset under it.
         """
         self._require_learner(config)
-        number, batch = len(self.known), self.batch
+        number = len(self.known)
         more = [config]
-        if config.script is not None and batch.scripts is None:
-            batch.scripts = BatchScripts(self._world, self._count)
+        if config.script is not None and self.scripts is None:
+            self.scripts = self.batch.scripts = BatchScripts(self._world, self._count)
             for k, known in enumerate(self.known):
-                batch.scripts.add(known, k)
-        if batch.scripts is not None:
-            more += batch.scripts.add(config, number)
+                self.scripts.add(known, k)
+        if self.scripts is not None:
+            more += self.scripts.add(config, number)
         self.known += more
         self._numbers.setdefault(_value(config), number)
         self.awaiting_agents |= self._has_late_joiners(config)
-        batch.add_tables(self._world.new_batch(1, more).tables)
+        self.batch.add_tables(self._world.new_batch(1, more).tables)
         return number
 
     def number_of(self, config: Any) -> int:
@@ -140,7 +141,7 @@ class SlotConfigs:
 
     def _add_now(self, number: int, before: Any, now: Mapping[str, Any]) -> int:
         """Add the config under which slots go on; the changes of their script stay."""
-        scripts = self.batch.scripts
+        scripts = self.scripts
         base = None if scripts is None else scripts.base_of(number)
         added = self.number_of((base or before).changed(now))
         return added if scripts is None else scripts.variant(added, number, now)

@@ -51,6 +51,7 @@ from piase_gym.core.last_step import LastStep
 from piase_gym.core.rng import StreamId
 from piase_gym.core.script.run import ScriptRun
 from piase_gym.core.script.single import carry_out
+from piase_gym.core.script.step import after_step
 from piase_gym.core.script.turn import StepArrays
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import (
@@ -477,7 +478,7 @@ class ArrayWorld(World[C, F]):
             milestones=self.reached(self.states, run.milestones),
             entered=self.who_entered(events),
         )
-        changes = run.after(turn)
+        changes = after_step(run, turn)
         notes = carry_out(self, run, changes, self._notes(), ended | cut)
         terminated, truncated = ended.tolist(), cut.tolist()
         outcomes = [self.outcome_of[event] for event in self._event_view]

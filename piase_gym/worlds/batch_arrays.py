@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,15 @@ from piase_gym.compiled import readable
 from piase_gym.compiled.memory import record
 from piase_gym.compiled.stepping import ADDRESSES, OUTPUTS, Kernels
 
-if TYPE_CHECKING:
-    from piase_gym.worlds.scripted_batch import BatchScripts
+
+class BatchRules(Protocol):
+    """Rules besides those of the kernels, which follow every reset and step of a batch."""
+
+    def begin(self, batch: Batch, which: NDArray[np.int64], keep: bool) -> None:
+        """Start new episodes in some environments; `keep` their last rewards and flags."""
+
+    def after(self, batch: Batch, acts: NDArray[Any], focal: int) -> int:
+        """Do what follows from a step; return how many episodes are over."""
 
 
 class Batch:
@@ -33,7 +40,7 @@ class Batch:
         codes: The outcome of every event, as an index into `OUTCOMES`; set by the first reset.
         kernel_states: The records as kernels take them; made when they are first needed.
         kernels: The rules that their configs need, likewise.
-        scripts: The scripts of the configs, if there are any.
+        scripts: What the scripts of the configs do, if there are any.
         places: Where the fields of a record that digests cover lie.
     """
 
@@ -67,7 +74,7 @@ class Batch:
         self.outcomes = np.zeros((envs, agents), np.uint8)
         self.codes: NDArray[np.uint8] | None = None
         self.any_over = False
-        self.scripts: BatchScripts | None = None
+        self.scripts: BatchRules | None = None
         self.kernel_states: NDArray[Any] | None = None
         self.kernels: Kernels | None = None
         self._room: NDArray[Any] | None = None

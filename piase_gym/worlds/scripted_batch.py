@@ -5,21 +5,19 @@ from __future__ import annotations
 import base64
 import itertools
 from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.compiled.stepping import NONE, REBUILD, SHOW
-from piase_gym.core.script.conditions import any_agent
 from piase_gym.core.script.run import ScriptRun
-from piase_gym.core.script.turn import Changes, StepArrays
+from piase_gym.core.script.step import after_step
+from piase_gym.core.script.turn import Changes, StepArrays, any_agent
 from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.errors import ConfigError, SnapshotError
-
-if TYPE_CHECKING:
-    from piase_gym.worlds.array_world import ArrayWorld
-    from piase_gym.worlds.batch_arrays import Batch
+from piase_gym.worlds.array_world import ArrayWorld
+from piase_gym.worlds.batch_arrays import Batch
 
 MOST_VARIANTS = 64
 """The largest number of combinations of changed settings that a script may have in a batch."""
@@ -157,7 +155,7 @@ class BatchScripts:
                 milestones=world.reached(states, run.milestones) if run.milestones else {},
                 entered=world.who_entered(batch.events) if run.script.shaping else None,
             )
-            changes = run.after(turn)
+            changes = after_step(run, turn)
             renewed |= self._carry_out(batch, number, changes)
             self.happened += [(run.names[k], rows) for k, rows in changes.happened]
             for name, who in changes.reached.items():

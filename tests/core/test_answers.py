@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -359,13 +357,12 @@ def test_a_command_of_several_lines_is_taken_whole_where_there_are_such() -> Non
     ],
 )
 def test_a_reply_is_read_as_the_world_reads_lines(reply: object, found: Command | str) -> None:
-    world: Any = SimpleNamespace(
-        read=lambda _agent, line: read_command(line, GRAMMAR),
-        check=lambda _agent, command: check_command(command, GRAMMAR),
-        legal=lambda _agent, command: command == NORTH,
-        multiline=False,
+    given = read_reply(
+        reply,
+        read=lambda line: read_command(line, GRAMMAR),
+        check=lambda command: check_command(command, GRAMMAR),
+        legal=lambda command: command == NORTH,
     )
-    given = read_reply(world, 0, reply)
     if isinstance(found, str):
         assert isinstance(given, InvalidAction)
         assert found in given.message

@@ -9,10 +9,9 @@ from piase_gym.core.script.conditions import (
     Compiled,
     _test_each,
     _within_distance,
-    any_agent,
     combine,
-    count_agents,
 )
+from piase_gym.core.script.turn import any_agent, count_agents
 from tests import probes
 
 probes.register()

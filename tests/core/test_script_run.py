@@ -13,6 +13,7 @@ from piase_gym.core.commands import Outcome, Result
 from piase_gym.core.script.models import Script
 from piase_gym.core.script.observables import Observable, named
 from piase_gym.core.script.run import ScriptRun
+from piase_gym.core.script.step import after_step
 from piase_gym.core.script.turn import Changes, StepArrays
 from piase_gym.errors import SnapshotError
 from tests import probes
@@ -94,7 +95,7 @@ def go_on(
         milestones=more.get("milestones", {}),
         entered=more.get("entered"),
     )
-    return turn, run.after(turn)
+    return turn, after_step(run, turn)
 
 
 @pytest.mark.parametrize(

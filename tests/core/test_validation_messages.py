@@ -156,5 +156,5 @@ def test_a_copy_of_a_script_begins_without_the_last_step() -> None:
     assert hasattr(script, "turn")
     kept: Any = script.__getstate__()
     assert "turn" not in kept
-    assert (kept["_compiled"], kept["_cache"]) == (None, {})
+    assert (kept["compiled"], kept["_cache"]) == (None, {})
     assert kept.keys() == vars(script).keys() - {"turn"}

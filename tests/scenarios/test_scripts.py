@@ -451,7 +451,7 @@ def test_make_vec_takes_a_scenario() -> None:
         alone, paid, *_ = single.step(act)
         np.testing.assert_array_equal(seen[0], alone)
         assert reward[0] == pytest.approx(paid)
-    assert vector.unwrapped.batch.batch.scripts is not None
+    assert vector.unwrapped.batch.scripts is not None
 
 
 def test_scripts_are_in_snapshots_of_batches() -> None:
@@ -871,7 +871,7 @@ def test_endless_trigger_chains_are_bounded(batched: bool) -> None:
         batch = batch_env("GridWorld", num_envs=2, scenario=scenario)
         batch.reset(seed=0)
         batch.step(np.full((2, 1), STAY, np.int32))
-        run = batch.batch.scripts.runs[0]  # type: ignore[union-attr]
+        run = batch.scripts.runs[0]  # type: ignore[union-attr]
     else:
         env, _ = play(scenario, [STAY])
         run = env.world.script

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.script import models
 from piase_gym.core.script.observables import COMMON, Observable
-from piase_gym.core.script.turn import Mask
-
-if TYPE_CHECKING:
-    from piase_gym.core.script.run import ScriptRun
+from piase_gym.core.script.run import ScriptRun
+from piase_gym.core.script.turn import Mask, any_agent
 
 
 class Compiled(NamedTuple):
@@ -27,26 +25,6 @@ class Compiled(NamedTuple):
 
     holds: Callable[[], Mask]
     own: bool
-
-
-def any_agent(mask: Mask) -> Mask:
-    """Return where a mask is true for any agent, shape (envs,); NumPy is slow on short rows."""
-    if mask.shape[1] > 8:
-        return np.asarray(mask.any(1))
-    found = mask[:, 0]
-    for agent in range(1, mask.shape[1]):
-        found = found | mask[:, agent]
-    return found
-
-
-def count_agents(mask: Mask) -> NDArray[np.int64]:
-    """Return for how many agents a mask is true, shape (envs,)."""
-    if mask.shape[1] > 8:
-        return np.asarray(mask.sum(1))
-    found = mask[:, 0].astype(np.int64)
-    for agent in range(1, mask.shape[1]):
-        found += mask[:, agent]
-    return found
 
 
 def combine(found: Sequence[Compiled], logic: str) -> Compiled:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.commands import Result
 from piase_gym.core.script import models
+from piase_gym.core.script.run import ScriptRun
 from piase_gym.core.script.turn import Changes, Mask
-
-if TYPE_CHECKING:
-    from piase_gym.core.script.run import ScriptRun
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 

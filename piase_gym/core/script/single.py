@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,16 +11,14 @@ from piase_gym.core.commands import Command, Outcome
 from piase_gym.core.facts import DecodedAction, StepResult
 from piase_gym.core.script.observables import row_of
 from piase_gym.core.script.run import ScriptRun
-from piase_gym.core.script.turn import Changes, StepArrays
-
-if TYPE_CHECKING:
-    from piase_gym.core.world import World
+from piase_gym.core.script.step import after_step
+from piase_gym.core.script.turn import Changes, ScriptedWorld, StepArrays
 
 _OUTCOMES = list(Outcome)
 
 
 def play_script(
-    world: World[Any, Any],
+    world: ScriptedWorld,
     run: ScriptRun,
     result: StepResult,
     alive: Sequence[bool],
@@ -50,7 +48,7 @@ def play_script(
         outcomes=np.array([[_OUTCOMES.index(Outcome(outcome)) for outcome in result.outcomes]]),
         milestones=reached,
     )
-    changes = run.after(turn)
+    changes = after_step(run, turn)
     gone = (turn.terminated | turn.truncated)[0]
     notes = carry_out(world, run, changes, result.notes, gone)
     rewards, terminated, truncated = (
@@ -61,7 +59,7 @@ def play_script(
 
 
 def carry_out(
-    world: World[Any, Any], run: ScriptRun, changes: Changes, notes: Any, ended: Any
+    world: ScriptedWorld, run: ScriptRun, changes: Changes, notes: Any, ended: Any
 ) -> dict[int, dict[str, Any]]:
     """Apply what a script did to its world, and add it to the notes of the step.
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from piase_gym.core.additions import Addition
+from piase_gym.core.additions import Addition, PerceivedWorld
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import unescape
 from piase_gym.errors import TextParseError
@@ -26,9 +26,6 @@ from piase_gym.worlds.channel.heard import (
     heard_before,
     heard_lines,
 )
-
-if TYPE_CHECKING:
-    from piase_gym.core.world import World
 
 _LINE = re.compile(r"(\S+) (said|told you) ([1-9]\d{0,2}) steps? ago: (.*)")
 
@@ -67,7 +64,7 @@ class MessageHistory(Addition):
         line = 60 + max(map(len, self.agents)) + 10 * self._longest
         return len(self.agents) * self.kept * line
 
-    def shown(self, world: World[Any, Any], agent: int) -> tuple[EarlierMessage, ...]:
+    def shown(self, world: PerceivedWorld, agent: int) -> tuple[EarlierMessage, ...]:
         """Return what an agent has heard, newest first for each sender."""
         return () if world.mailboxes is None else heard_before(world.mailboxes, self.agents[agent])
 
