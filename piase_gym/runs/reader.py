@@ -175,7 +175,7 @@ class Run:
         """
         from piase_gym.runs.tables import duckdb_views
 
-        return duckdb_views(self)
+        return duckdb_views(self.path, (raw.data for raw, _ in self.lines()))
 
     def sql(self, query: str) -> Any:
         """Return the result of a query over the views of `duckdb`, as a list of tuples.

@@ -16,7 +16,6 @@ from piase_gym.runs.log_file import is_plain
 from piase_gym.runs.schema import FIELDS, MORE_FIELDS, Event
 
 if TYPE_CHECKING:
-    from piase_gym.runs.reader import Run
     from piase_gym.runs.windows import View
 
 _TYPES = {"step": "BIGINT", "episode": "BIGINT", "event_data": "JSON"}
@@ -34,21 +33,22 @@ def to_pandas(events: Iterable[Event]) -> Any:
     return frame
 
 
-def duckdb_views(run: Run) -> Any:
+def duckdb_views(path: Path, lines: Iterable[bytes]) -> Any:
     """Return a connection with the views ``events`` and ``steps`` over a log.
 
-    Lines are those that `Run.lines` yields. Compressed logs are unpacked, and columns expanded,
-    into a table.
+    Args:
+        path: The log; if it is plain JSONL, the views are over the file.
+        lines: Its lines, which are read into a table if it is compressed or in columns.
     """
     duckdb = need("duckdb", "SQL over a log")
     connection = duckdb.connect()
     fields = ", ".join(f"{name}: '{kind}'" for name, kind in COLUMNS.items())
-    plain, place = is_plain(run.path), run.path.resolve()
+    plain, place = is_plain(path), path.resolve()
     with tempfile.TemporaryDirectory() as folder:
         if not plain:
             place = Path(folder) / "run.jsonl"
             with place.open("wb") as file:
-                file.writelines(raw.data + b"\n" for raw, _ in run.lines())
+                file.writelines(line + b"\n" for line in lines)
         pattern = re.sub(r"([*?[])", r"[\1]", str(place)).replace("'", "''")
         connection.execute(
             f"CREATE {'VIEW' if plain else 'TABLE'} events AS SELECT * FROM read_json('{pattern}',"

@@ -19,7 +19,7 @@ from piase_gym.testing.play import (
     record,
     require_same_rows,
 )
-from piase_gym.testing.processes import SEED
+from piase_gym.testing.processes import SEED, answers_of
 from piase_gym.testing.subject import Subject
 
 RESETS = 40
@@ -76,7 +76,7 @@ def _first_views(env: Any, seed: int | None) -> Any:
 @check("deterministic")
 def other_processes_agree(subject: Subject) -> str:
     """The same seed gives the same episode in other processes, whatever their PYTHONHASHSEED."""
-    answers = subject.elsewhere.answers("record")
+    answers = answers_of(subject, "record")
     here = episode(subject, subject.env(), SEED)
     for there in (answers[1], here):
         message = "processes with other values of PYTHONHASHSEED differ"

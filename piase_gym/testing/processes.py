@@ -25,14 +25,13 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from piase_gym.testing.kit import Fault, Skip
 from piase_gym.testing.play import continued, last_row, play, record
+from piase_gym.testing.subject import Subject, subject_of
 from piase_gym.testing.values import plain, through_json
-
-if TYPE_CHECKING:
-    from piase_gym.testing.subject import Subject
 
 HASH_SEEDS = ("1", "4242")
 TIMEOUT = 300.0
@@ -47,6 +46,8 @@ gc.freeze()
 """
 _IDLE: defaultdict[tuple[int, str], list[subprocess.Popen[bytes]]] = defaultdict(list)
 """The processes that wait for requests, by who started them and their PYTHONHASHSEED."""
+_EXCHANGES: WeakKeyDictionary[Subject, Exchange] = WeakKeyDictionary()
+"""What was asked and answered so far."""
 
 
 def ask_parse(subject: Subject) -> Any:
@@ -107,66 +108,74 @@ QUESTIONS: Mapping[str, tuple[Callable[[Subject], Any], Callable[[Subject, Any],
 # -- asking -------------------------------------------------------------------------------
 
 
-class OtherProcesses:
-    """What other processes answered about one subject."""
+class Exchange(NamedTuple):
+    """What was asked about a subject, and what each process answered.
 
-    def __init__(self, subject: Subject) -> None:
-        """Ask nothing yet."""
-        self._subject = subject
-        self._questions: dict[str, Any] = {}
-        self._answers: list[dict[str, Any]] = []
-        self._broken: Fault | None = None
+    Attributes:
+        questions: The questions by name, or the errors that prevented asking.
+        answers: The answers by name, of each process.
+        broken: Why there are none, if a process could not answer.
+    """
 
-    def question(self, name: str) -> Any:
-        """Return what was asked, or raise the error that prevented asking."""
-        if not self._questions:
-            self._ask()
-        if isinstance(self._questions[name], Exception):
-            raise self._questions[name]
-        return self._questions[name]
+    questions: Mapping[str, Any]
+    answers: list[dict[str, Any]]
+    broken: Fault | None = None
 
-    def answers(self, name: str) -> list[Any]:
-        """Return the answer of each process.
 
-        Raises:
-            Fault: If a process could not answer.
-            Skip: If the subject cannot be made in another process.
-        """
-        self.question(name)
-        if self._broken:
-            raise self._broken
-        answers = [answer[name] for answer in self._answers]
-        for answer in answers:
-            if isinstance(answer, dict):
-                raise Fault(f"in another process, {answer['error']}")
-        return answers
+def question_of(subject: Subject, name: str) -> Any:
+    """Return what was asked, or raise the error that prevented asking."""
+    asked = _exchange(subject).questions[name]
+    if isinstance(asked, Exception):
+        raise asked
+    return asked
 
-    def _ask(self) -> None:
-        """Put all questions to all processes, once."""
-        recipe = self._subject.recipe
-        if recipe is None:
-            raise Skip("what makes it cannot be imported by name in another process")
-        for name in QUESTIONS if self._subject.world else ("record",):
-            try:
-                self._questions[name] = QUESTIONS[name][0](self._subject)
-            except Exception as error:
-                self._questions[name] = error
-        asked = {k: q for k, q in self._questions.items() if not isinstance(q, Exception)}
-        path = [entry or str(Path.cwd()) for entry in sys.path]
-        world = self._subject.world
-        module = world.spec.world.partition(":")[0] if world else ""
-        request = {
-            "recipe": recipe,
-            "questions": asked,
-            "path": path,
-            "folder": str(Path.cwd()),
-            "own": module if module.startswith("piase_gym.") else "piase_gym",
-        }
+
+def answers_of(subject: Subject, name: str) -> list[Any]:
+    """Return the answer of each process.
+
+    Raises:
+        Fault: If a process could not answer.
+        Skip: If the subject cannot be made in another process.
+    """
+    question_of(subject, name)
+    exchange = _exchange(subject)
+    if exchange.broken:
+        raise exchange.broken
+    found = [answer[name] for answer in exchange.answers]
+    for answer in found:
+        if isinstance(answer, dict):
+            raise Fault(f"in another process, {answer['error']}")
+    return found
+
+
+def _exchange(subject: Subject) -> Exchange:
+    """Put all questions to all processes, once for a subject."""
+    if subject in _EXCHANGES:
+        return _EXCHANGES[subject]
+    if subject.recipe is None:
+        raise Skip("what makes it cannot be imported by name in another process")
+    questions: dict[str, Any] = {}
+    for name in QUESTIONS if subject.world else ("record",):
         try:
-            with ThreadPoolExecutor() as pool:
-                self._answers = list(pool.map(functools.partial(_ask_one, request), HASH_SEEDS))
-        except Fault as fault:
-            self._broken = fault
+            questions[name] = QUESTIONS[name][0](subject)
+        except Exception as error:
+            questions[name] = error
+    module = subject.world.spec.world.partition(":")[0] if subject.world else ""
+    request = {
+        "recipe": subject.recipe,
+        "questions": {k: q for k, q in questions.items() if not isinstance(q, Exception)},
+        "path": [entry or str(Path.cwd()) for entry in sys.path],
+        "folder": str(Path.cwd()),
+        "own": module if module.startswith("piase_gym.") else "piase_gym",
+    }
+    try:
+        with ThreadPoolExecutor() as pool:
+            found = list(pool.map(functools.partial(_ask_one, request), HASH_SEEDS))
+        exchange = Exchange(questions, found)
+    except Fault as fault:
+        exchange = Exchange(questions, [], fault)
+    _EXCHANGES[subject] = exchange
+    return exchange
 
 
 def _ask_one(request: Mapping[str, Any], hash_seed: str) -> dict[str, Any]:
@@ -243,8 +252,6 @@ def _stop_all() -> None:
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer every question of a request; an error is an answer too."""
-    from piase_gym.testing.subject import subject_of
-
     for module in request["recipe"]["modules"]:
         importlib.import_module(module)
     subject, answers = subject_of(request["recipe"]), {}

@@ -16,7 +16,6 @@ from piase_gym.envs.arguments import resolve
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import GymEnv
 from piase_gym.names import parse_text
-from piase_gym.testing.processes import OtherProcesses
 
 
 class Subject:
@@ -29,7 +28,6 @@ class Subject:
         world: The world behind it, if it is one of piase_gym; then the whole contract is checked:
             it is also given actions that a mask forbids, and its agents get hints.
         recipe: JSON from which another process makes it, or ``None`` if that is impossible.
-        elsewhere: What it does in other processes.
     """
 
     def __init__(
@@ -44,7 +42,6 @@ class Subject:
         self.make, self.label, self.capabilities = make, label, capabilities
         self.world: Any = world
         self.recipe = recipe
-        self.elsewhere = OtherProcesses(self)
         self._made: list[Any] = []
 
     def env(self, **options: Any) -> Any:

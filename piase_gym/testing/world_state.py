@@ -19,7 +19,7 @@ from piase_gym.testing.play import (
     replay,
     require_same_rows,
 )
-from piase_gym.testing.processes import SEED, STEPS
+from piase_gym.testing.processes import SEED, STEPS, answers_of, question_of
 from piase_gym.testing.subject import Subject
 from piase_gym.testing.values import plain, require_same, through_json
 
@@ -109,11 +109,11 @@ def pickled_elsewhere_go_on_alike(subject: Subject) -> None:
 
 def _require_future(subject: Subject, name: str, what: str) -> None:
     """Require that what other processes answered is what happens here."""
-    subject.elsewhere.question(name)
+    question_of(subject, name)
     env = subject.env()
     last_row(env, SEED, STEPS, **subject.how)
     here = continued(env, SEED)
-    for there in subject.elsewhere.answers(name):
+    for there in answers_of(subject, name):
         require_same_rows(f"{what} in another process, the future is another", here, there)
 
 

@@ -12,6 +12,7 @@ from piase_gym.core.world import Facts
 from piase_gym.errors import PiaseError, TextParseError
 from piase_gym.testing.kit import Fault, Skip, check, require, require_refusal
 from piase_gym.testing.play import HINT, last_row, opening, play, played_again, record, replay
+from piase_gym.testing.processes import answers_of, question_of
 from piase_gym.testing.subject import Subject
 from piase_gym.testing.text_edits import edits_of, vocabulary_of
 from piase_gym.testing.values import difference, plain, require_inside, require_same
@@ -64,9 +65,9 @@ def text_reads_back(subject: Subject) -> str:
 @check("readable")
 def text_reads_back_elsewhere(subject: Subject) -> str:
     """Another process, with no environment, reads the same facts from the texts."""
-    texts = subject.elsewhere.question("parse")
+    texts = question_of(subject, "parse")
     here = [plain(subject.world.parse(text)) for text in texts]
-    for there in subject.elsewhere.answers("parse"):
+    for there in answers_of(subject, "parse"):
         require_same("another process reads other facts from a text", here, there)
     return f"{len(texts)} texts"
 

@@ -73,12 +73,6 @@ class OwnConfig(WorldConfig):
                 f"{self.world}: unknown key {strange[0]!r}; {suggest(strange[0], names)}"
             )
 
-    def __reduce__(self) -> Any:
-        """Pickle the class of the environment, too, which has to be known where this is read."""
-        from piase_gym.worlds.own.rows import blank
-
-        return blank, (OwnConfig, self.kind), self.__getstate__()
-
     @classmethod
     def field_names(cls) -> frozenset[str]:
         """Return the names of the fields."""

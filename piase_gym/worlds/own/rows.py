@@ -26,6 +26,16 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"there is no environment of one's own that is called {name!r}")
 
 
+def _reduce_world(self: OwnWorld) -> Any:
+    """Pickle the class of the environment, too, which has to be known where this is read."""
+    return blank, (OwnWorld, self.config.kind), self.__getstate__()
+
+
+def _reduce_config(self: OwnConfig) -> Any:
+    """Pickle the class of the environment, too."""
+    return blank, (OwnConfig, self.kind), self.__getstate__()
+
+
 def blank(row: type[Any], kind: type[Any]) -> Any:
     """Return an empty world or config of an environment, whose class registers when unpickled."""
     place = entry_point(kind)
@@ -36,13 +46,16 @@ def blank(row: type[Any], kind: type[Any]) -> Any:
 
 @cache
 def _world(name: str) -> type[OwnWorld]:
-    return type(
-        name,
-        (OwnWorld,),
-        {"name": name, "__module__": __name__, "__doc__": own_named(name)[0].__doc__},
-    )
+    members = {
+        "name": name,
+        "__module__": __name__,
+        "__doc__": own_named(name)[0].__doc__,
+        "__reduce__": _reduce_world,
+    }
+    return type(name, (OwnWorld,), members)
 
 
 @cache
 def _config(name: str) -> type[OwnConfig]:
-    return type(name + CONFIG, (OwnConfig,), {"world": name, "__module__": __name__})
+    members = {"world": name, "__module__": __name__, "__reduce__": _reduce_config}
+    return type(name + CONFIG, (OwnConfig,), members)

@@ -353,12 +353,6 @@ class OwnWorld(World[OwnConfig, OwnFacts]):
         if self._driver is not None:
             self._driver.close()
 
-    def __reduce__(self) -> Any:
-        """Pickle the class of the environment, too, which has to be known where this is read."""
-        from piase_gym.worlds.own.rows import blank
-
-        return blank, (OwnWorld, self.config.kind), self.__getstate__()
-
     def __deepcopy__(self, memo: dict[int, Any]) -> OwnWorld:
         """Copy everything; an environment that runs in a process of its own cannot be copied."""
         if isinstance(self._driver, RemoteDriver):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,6 @@ from piase_gym.core.script.observables import Observable, named, row_of
 from piase_gym.worlds.physics_playground.config import AGENT_RADIUS, PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.items import Point, gap
 from piase_gym.worlds.physics_playground.rules.record import AT_AGENT, AT_OBJECT, AT_WALL
-
-if TYPE_CHECKING:
-    from piase_gym.worlds.physics_playground.world import PhysicsPlayground
 
 NOTHING: Final = "nothing"
 
@@ -155,7 +152,7 @@ OBSERVABLES: Final = named(
 """The observables that conditions can be about."""
 
 
-def spawn(world: PhysicsPlayground, _states: Any, _envs: Any, thing: str, place: Point) -> None:
+def spawn(world: Any, _states: Any, _envs: Any, thing: str, place: Point) -> None:
     """Put an object that is away at a place, if there is room for it."""
     number = world.config.thing_names.index(thing)
     if number in world.play.away and _has_room(world, number, place):
@@ -163,7 +160,7 @@ def spawn(world: PhysicsPlayground, _states: Any, _envs: Any, thing: str, place:
     world.look_again()
 
 
-def _has_room(world: PhysicsPlayground, number: int, place: Point) -> bool:
+def _has_room(world: Any, number: int, place: Point) -> bool:
     """Return whether an object would touch nothing at a place."""
     things, play, raw = world.config.things, world.play, world.reading.raw
     circles = [(raw[i][0], things[i].reach) for i in play.there]
@@ -172,9 +169,7 @@ def _has_room(world: PhysicsPlayground, number: int, place: Point) -> bool:
     return all(math.dist(place, spot[:2]) > reach + radius for spot, radius in circles)
 
 
-def remove(
-    world: PhysicsPlayground, _states: Any, _envs: Any, thing: str | None, place: Point | None
-) -> None:
+def remove(world: Any, _states: Any, _envs: Any, thing: str | None, place: Point | None) -> None:
     """Take away objects: one of them, or those that stand at a place."""
     names, things = world.config.thing_names, world.config.things
     for number in world.play.there:
