@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from piase_gym.cli.describing import config_rows, type_words
+from piase_gym.play.describing import config_rows, type_words
 
 Schema = Mapping[str, Any]
 REQUIRED = object()

@@ -9,7 +9,7 @@ import re
 from typing import Any, NamedTuple
 
 import piase_gym
-from piase_gym.cli.game.session import play_oracle
+from piase_gym.play.session import play_oracle
 
 
 class Episode(NamedTuple):

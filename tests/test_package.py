@@ -191,8 +191,9 @@ LAYERS = (
     "collection",
     "training",
     "examples",
-    "cli",
+    "play",
     "studio",
+    "cli",
 )
 EXCEPTIONS = {
     ("piase_gym.agents.sb3_network", "adapters"): "a network over cells reads them as its learner",
@@ -203,7 +204,6 @@ EXCEPTIONS = {
     ("piase_gym.benchmarks.speed.scale", "collection"): "it measures collecting",
     ("piase_gym.benchmarks.speed.sql_query_learning", "training"): "it measures a training",
     ("piase_gym.benchmarks.speed.word_craft", "training"): "it measures a training",
-    ("piase_gym.cli.studio", "studio"): "it is the command that starts it",
     ("piase_gym.curricula.simulated_learner", "wrappers"): "it follows as learners do",
     ("piase_gym.examples.demo", "cli"): "the example is the command `demo`",
     ("piase_gym.runs.demonstrations", "jobs"): "its episodes are jobs",

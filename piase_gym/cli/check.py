@@ -12,9 +12,10 @@ from rich.text import Text
 
 import piase_gym
 from piase_gym.cli.console import console, say, waiting
-from piase_gym.cli.options import Modules, Settings, complete_worlds, read_settings
+from piase_gym.cli.options import Modules, Settings, complete_worlds
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
+from piase_gym.play.settings import read_settings
 from piase_gym.worlds.texts.wording import counted
 
 if TYPE_CHECKING:

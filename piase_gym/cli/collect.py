@@ -8,14 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from piase_gym.cli.console import StepBar, console, print_error, say
-from piase_gym.cli.options import (
-    Modules,
-    Ray,
-    Settings,
-    complete_from,
-    read_pairs,
-    read_settings,
-)
+from piase_gym.cli.options import Modules, Ray, Settings, complete_from
+from piase_gym.play.settings import read_pairs, read_settings
 
 
 def collect(

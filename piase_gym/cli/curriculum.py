@@ -20,12 +20,10 @@ from piase_gym.cli.options import (
     Settings,
     complete_from,
     complete_worlds,
-    read_pairs,
-    read_settings,
-    read_value,
     write_file,
 )
 from piase_gym.errors import ConfigError, CurriculumError, MissingExtraError
+from piase_gym.play.settings import read_pairs, read_settings, read_value
 
 if TYPE_CHECKING:
     from piase_gym.curricula.learning_path import LearningPath

@@ -10,8 +10,9 @@ import typer
 
 from piase_gym.cli.console import StepBar, console, make_table, print_error, say
 from piase_gym.cli.curriculum import World, complete_curricula, complete_directors, read_director
-from piase_gym.cli.options import Modules, Ray, Settings, read_settings
+from piase_gym.cli.options import Modules, Ray, Settings
 from piase_gym.cli.train import choose, read_seeds
+from piase_gym.play.settings import read_settings
 
 
 def search(

@@ -22,12 +22,11 @@ from piase_gym.cli.options import (
     Tokens,
     complete_policies,
     complete_worlds,
-    read_settings,
-    split_seat,
 )
 from piase_gym.cli.scenarios import prompt_models, tell_usage
 from piase_gym.core.answers import plain
 from piase_gym.errors import ConfigError
+from piase_gym.play.settings import read_settings, split_seat
 
 if TYPE_CHECKING:
     from piase_gym.simulation.exploration import AnyDecider, Exploration

@@ -13,9 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from piase_gym.cli.console import console, errors, say, waiting
-from piase_gym.cli.describing import describe
-from piase_gym.cli.options import AnyName, Modules, Settings, read_settings
+from piase_gym.cli.options import AnyName, Modules, Settings
 from piase_gym.cli.worlds import grouped
+from piase_gym.play.describing import describe
+from piase_gym.play.settings import read_settings
 
 WIDE = 110
 """Width of a terminal from which on the config is a table."""

@@ -5,24 +5,16 @@ from __future__ import annotations
 import re
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from piase_gym.agents.policy_registry import check_policy
 from piase_gym.cli.console import console, errors, waiting
-from piase_gym.cli.options import (
-    AnyName,
-    KeyEnv,
-    Modules,
-    Settings,
-    complete_policies,
-    read_settings,
-    split_seat,
-)
+from piase_gym.cli.options import AnyName, KeyEnv, Modules, Settings, complete_policies
 from piase_gym.cli.scenarios import prompt_models, tell_usage
-from piase_gym.errors import AgentError, ConfigError, UnsupportedError
+from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
+from piase_gym.play.settings import read_partners, read_settings
 from piase_gym.registry import find, list_tasks, list_worlds, make_config
 
 SIZE = re.compile(r"-\d+x\d+|-(Easy|Medium|Hard)\b")
@@ -65,8 +57,8 @@ def play(
 ) -> None:
     """Play a world yourself: by keys in a terminal, else by lines from standard input."""
     from piase_gym.cli.game.loops import KeyLoop, LineLoop, can_read_keys
-    from piase_gym.cli.game.session import Game, farewell
     from piase_gym.envs.single import GymEnv
+    from piase_gym.play.session import Game, farewell
     from piase_gym.runs.recording import record
 
     named = look_up(name)
@@ -115,30 +107,3 @@ def route(name: str) -> tuple[str, ...]:
         kinds.setdefault(SIZE.sub("", task), []).append(task)
     rounds = zip_longest(*kinds.values())
     return tuple(task for some in rounds for task in some if task is not None) or (name,)
-
-
-def read_partners(name: str, words: list[str] | None) -> dict[str, Any] | None:
-    """Return the policy of each seat; ``*`` stands for all that are not named.
-
-    Raises:
-        UnknownNameError: If a policy does not exist.
-        UnsupportedError: If the oracle is asked for and the world has none.
-    """
-    if not words:
-        return None
-    spec, _ = find(name)
-    seats: dict[str, Any] = {}
-    for word in words:
-        named, policy = split_seat(word)
-        seat = "*" if named is None else named
-        check_policy(policy, files=True)
-        if policy == "human":
-            raise ConfigError("you are the only person here; piase run --agent human takes more")
-        if policy == "oracle" and spec.oracle is None:
-            raise UnsupportedError(f"{spec.name} has no oracle; take another policy as partner")
-        if seat in seats:
-            raise ConfigError(f"--partners names {seat!r} twice")
-        if not seat:
-            raise AgentError(f"--partners {word!r} names no agent; write agent_1={policy}")
-        seats[seat] = policy
-    return seats

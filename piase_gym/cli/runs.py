@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from piase_gym.cli.console import console, make_table, say, waiting
-from piase_gym.cli.options import KeyEnv, Modules, Overwrite, read_pairs
+from piase_gym.cli.options import KeyEnv, Modules, Overwrite
 from piase_gym.errors import ConfigError
+from piase_gym.play.settings import read_pairs
 
 RunFile = Annotated[
     Path, typer.Argument(metavar="RUN", help="A log: .jsonl, .jsonl.gz or .jsonl.zst.")

@@ -22,12 +22,12 @@ from piase_gym.cli.options import (
     Tokens,
     complete_from,
     complete_policies,
-    split_seat,
     write_file,
 )
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, ScenarioError
+from piase_gym.play.settings import split_seat
 
 if TYPE_CHECKING:
     from piase_gym.agents import Agent, LLMAgent

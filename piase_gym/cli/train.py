@@ -11,17 +11,9 @@ import typer
 from rich.table import Table
 
 from piase_gym.cli.console import StepBar, console, errors, print_error, say
-from piase_gym.cli.options import (
-    Modules,
-    Ray,
-    Settings,
-    WorldName,
-    read_pairs,
-    read_settings,
-    read_value,
-    split_pair,
-)
+from piase_gym.cli.options import Modules, Ray, Settings, WorldName
 from piase_gym.errors import ConfigError, JobError, suggest
+from piase_gym.play.settings import read_pairs, read_settings, read_value, split_pair
 
 if TYPE_CHECKING:
     from piase_gym.jobs import Backend

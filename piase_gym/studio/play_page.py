@@ -11,9 +11,9 @@ from nicegui import ui
 from nicegui.events import KeyEventArguments
 
 from piase_gym.agents.policy_registry import policies
-from piase_gym.cli.game.session import CommandResult
-from piase_gym.cli.game.session import find as find_choice
 from piase_gym.errors import ConfigError, PiaseError
+from piase_gym.play.session import CommandResult
+from piase_gym.play.session import find as find_choice
 from piase_gym.studio.layout import (
     PageThread,
     about,

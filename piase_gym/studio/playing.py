@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from piase_gym.agents.base import Agent, Feedback, Percept, ask
 from piase_gym.agents.policy_registry import make_agent
-from piase_gym.cli.describing import describe
-from piase_gym.cli.game.session import STARS, Choice, Choices, CommandResult, Game, sentence
-from piase_gym.cli.options import read_settings
-from piase_gym.cli.play import read_partners
 from piase_gym.core.commands import Command, InvalidAction, Result
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.partners import post_asides
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import ConfigError
 from piase_gym.names import look_up
+from piase_gym.play.describing import describe
+from piase_gym.play.session import STARS, Choice, Choices, CommandResult, Game, sentence
+from piase_gym.play.settings import read_partners, read_settings
 from piase_gym.runs import record
 
 ME, PERSON = "me", "human"

@@ -17,12 +17,12 @@ import pytest
 import piase_gym
 from piase_gym import registry, runs
 from piase_gym.cli.app import _as_option
-from piase_gym.cli.describing import describe
 from piase_gym.cli.info import show
-from piase_gym.cli.options import read_settings
 from piase_gym.cli.worlds import grouped
 from piase_gym.core.config import WHOLE
 from piase_gym.errors import ConfigError
+from piase_gym.play.describing import describe
+from piase_gym.play.settings import read_settings
 from piase_gym.registry import load, make_config, task_spec, world_spec
 from tests import probes
 from tests.helpers.cli_runner import COMMAND, ROOT, environment, piase

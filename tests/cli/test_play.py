@@ -16,10 +16,10 @@ import piase_gym
 from piase_gym import registry
 from piase_gym.cli.game.loops import complete
 from piase_gym.cli.game.screen import OWN, Screen, head_line, help_text, paint
-from piase_gym.cli.game.session import Choices, Game
-from piase_gym.cli.options import read_settings
 from piase_gym.cli.play import route
 from piase_gym.names import task_fields
+from piase_gym.play.session import Choices, Game
+from piase_gym.play.settings import read_settings
 from tests.helpers.cli_runner import OnTerminal, piase
 from tests.worlds.text_room.helpers import SEVEN
 

@@ -20,7 +20,6 @@ from gymnasium.vector import SyncVectorEnv
 import piase_gym
 from piase_gym import registry, scenarios
 from piase_gym.agents import NoopAgent
-from piase_gym.cli.describing import describe
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.errors import (
     AgentError,
@@ -32,6 +31,7 @@ from piase_gym.errors import (
 )
 from piase_gym.interfaces import BaseEnv, Environment
 from piase_gym.names import parse_text, task_fields
+from piase_gym.play.describing import describe
 from piase_gym.registry import TaskSpec, WorldSpec
 from tests.helpers.needs import each, here
 

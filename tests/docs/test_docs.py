@@ -11,8 +11,8 @@ import pytest
 
 import piase_gym
 from piase_gym import registry
-from piase_gym.cli.game.session import play_oracle
 from piase_gym.core.events import OWN_KINDS
+from piase_gym.play.session import play_oracle
 from tests.helpers.needs import here
 from tests.helpers.scripts import module_at
 from tests.helpers.warm_python import run_python

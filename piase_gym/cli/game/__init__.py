@@ -1,6 +1,6 @@
 """`piase play`: a person as one agent.
 
-`session` keeps the score and asks the oracle, `screen` draws, and `loops` reads keys or lines.
+`screen` draws, and `loops` reads keys or lines; the game itself is `piase_gym.play.session`.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from rich.live import Live
 from rich.text import Text
 
 from piase_gym.cli.game.screen import Screen, end_lines, help_text, plain_lines, turn_lines
-from piase_gym.cli.game.session import LETTERS, Choice, Game, find
 from piase_gym.core.commands import Command, InvalidAction
+from piase_gym.play.session import LETTERS, Choice, Game, find
 
 REDRAW = 0.5
 """Seconds after which the size of the terminal is looked at again."""

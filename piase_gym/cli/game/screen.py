@@ -10,8 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from piase_gym.cli.game.session import STARS, Choice, CommandResult, Game, sentence
 from piase_gym.core.commands import Outcome, Result
+from piase_gym.play.session import STARS, Choice, CommandResult, Game, sentence
 
 GOOD, BAD = "bold green", "bold red"
 OUTCOMES = {Outcome.OK: "green", Outcome.FAILED: "yellow"}
