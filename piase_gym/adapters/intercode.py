@@ -40,7 +40,7 @@ from piase_gym.errors import (
 )
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
 from piase_gym.worlds.sql_query.levels.intercode import load
-from piase_gym.worlds.sql_query.rules.engine import Engine, LocalEngine
+from piase_gym.worlds.sql_query.rules.engine import LocalEngine
 from piase_gym.worlds.sql_query.rules.judge import gold_of
 from piase_gym.worlds.sql_query.rules.score import MODES, Mode, score
 from piase_gym.worlds.sql_query.rules.server import ServerEngine
@@ -149,9 +149,9 @@ class SqlEnv:
         self.observation: Any = None
         self.reward: float | None = None
 
-    _engine: Engine | None
+    _engine: LocalEngine | ServerEngine | None
 
-    def _opened(self, task: Task) -> Engine:
+    def _opened(self, task: Task) -> LocalEngine | ServerEngine:
         """Return an engine for a task's database."""
         if self.server is not None:
             return ServerEngine(self.server.replace("{database}", task.database), task.writes)

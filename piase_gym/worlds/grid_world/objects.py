@@ -8,40 +8,23 @@ from typing import Any, Final
 import numpy as np
 
 from piase_gym.core.objects import AGENT
-from piase_gym.worlds.grid_world.cells import (
-    BOX,
-    CLOSED,
-    FOODS,
-    FRUIT,
-    GATE,
-    GATE_OPEN,
-    GOAL,
-    HAZARD,
-    HEADINGS,
-    KEY,
-    LOCKED,
-    MOVER,
-    NAMES,
-    OPEN,
-    SWITCH_OFF,
-    SWITCH_ON,
-)
+from piase_gym.worlds.grid_world import cells as kinds
 
 _SHOWN: Final[dict[int, dict[str, Any]]] = {
-    GOAL: {"kind": "goal"},
-    KEY: {"kind": "key", "alike": True},
-    LOCKED: {"kind": "door", "locked": True, "open": False},
-    CLOSED: {"kind": "door", "locked": False, "open": False},
-    OPEN: {"kind": "door", "locked": False, "open": True},
-    BOX: {"kind": "box", "alike": True},
-    SWITCH_OFF: {"kind": "switch", "on": False},
-    SWITCH_ON: {"kind": "switch", "on": True},
-    GATE: {"kind": "gate", "open": False},
-    GATE_OPEN: {"kind": "gate", "open": True},
-    HAZARD: {"kind": "hazard"},
-    FRUIT: {"kind": "fruit"},
-    MOVER: {"kind": "drone", "alike": True},
-    **{code: {"kind": NAMES[code]} for code in FOODS},
+    kinds.GOAL: {"kind": "goal"},
+    kinds.KEY: {"kind": "key", "alike": True},
+    kinds.LOCKED: {"kind": "door", "locked": True, "open": False},
+    kinds.CLOSED: {"kind": "door", "locked": False, "open": False},
+    kinds.OPEN: {"kind": "door", "locked": False, "open": True},
+    kinds.BOX: {"kind": "box", "alike": True},
+    kinds.SWITCH_OFF: {"kind": "switch", "on": False},
+    kinds.SWITCH_ON: {"kind": "switch", "on": True},
+    kinds.GATE: {"kind": "gate", "open": False},
+    kinds.GATE_OPEN: {"kind": "gate", "open": True},
+    kinds.HAZARD: {"kind": "hazard"},
+    kinds.FRUIT: {"kind": "fruit"},
+    kinds.MOVER: {"kind": "drone", "alike": True},
+    **{code: {"kind": kinds.NAMES[code]} for code in kinds.FOODS},
 }
 """What each kind of cell is. Keys, boxes and drones of one kind cannot be told apart."""
 _CODES: Final = np.isin(np.arange(256), list(_SHOWN))
@@ -62,7 +45,7 @@ def objects(record: Any, side: int, agents: Sequence[str], energy: bool) -> dict
         found[name] = {
             "kind": AGENT,
             "place": [x, y],
-            "heading": HEADINGS[heading],
+            "heading": kinds.HEADINGS[heading],
             "in_play": bool(alive),
         }
         if energy:

@@ -9,42 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.script.observables import Observable, named, of_agents, of_episode
-from piase_gym.worlds.grid_world.cells import (
-    BARE,
-    BOX,
-    CELLS,
-    CLOSED,
-    FLOOR,
-    FOOD,
-    FOODS,
-    FRUIT,
-    GATE,
-    GATE_OPEN,
-    GOAL,
-    HAZARD,
-    KEY,
-    LOCKED,
-    OPEN,
-    SWITCH_OFF,
-    SWITCH_ON,
-    WALL,
-)
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.config import MAX_GOALS, MAX_PATCHES
 from piase_gym.worlds.grid_world.rules.events import ROLES
 from piase_gym.worlds.grids.places import HEADING, SAID, cell_observables, grid_of, no_cell
 
-_SHOWN: Final = (
-    FLOOR, WALL, GOAL, KEY, LOCKED, CLOSED, OPEN, BOX, SWITCH_OFF, SWITCH_ON, GATE, GATE_OPEN,
-    HAZARD, FRUIT, BARE, *FOODS,
-)  # fmt: skip
 CODES: Final[Mapping[str, int]] = {
-    kind.name: kind.code for kind in CELLS.kinds if kind.code in _SHOWN
+    kind.name: kind.code
+    for kind in kinds.CELLS.kinds
+    if kind.code not in (kinds.UNSEEN, kinds.OUTSIDE, kinds.MOVER)
 }
-"""The kinds of cells that scripts can name."""
-SPAWNABLE: Final = tuple(name for name in CODES if CODES[name] not in (FLOOR, BARE))
-_REMOVABLE: Final = np.isin(np.arange(256), [code for code in _SHOWN if code != FLOOR])
+"""The kinds of cells that scripts can name: all that lie still on a grid."""
+SPAWNABLE: Final = tuple(name for name in CODES if CODES[name] not in (kinds.FLOOR, kinds.BARE))
+_REMOVABLE: Final = np.isin(
+    np.arange(256), [code for code in CODES.values() if code != kinds.FLOOR]
+)
 _PIECES: Final = np.zeros(256, np.int32)
-_PIECES[list(FOODS)] = [code - FOOD + 1 for code in FOODS]
+_PIECES[list(kinds.FOODS)] = [code - kinds.FOOD + 1 for code in kinds.FOODS]
 
 
 def _distance(world: Any, states: NDArray[Any], of: Any) -> NDArray[Any]:
@@ -72,7 +53,7 @@ OBSERVABLES: Final = named(
         about="what it carries",
         read=of_agents("carry"),
         kind="word",
-        codes={"nothing": 0, "key": KEY},
+        codes={"nothing": 0, "key": kinds.KEY},
     ),
     Observable(name="energy", about="steps until it starves", read=of_agents("energy")),
     Observable(name="level", about="its strength", read=of_agents("level")),
@@ -113,21 +94,21 @@ def spawn(
     """Put something onto a cell, but only in environments in which the cell is free floor."""
     x, y = (int(part) for part in place)
     at, code = y * world.side + x, CODES[thing]
-    free = (states["cells"][envs, at] == FLOOR) & ~_occupied(states, envs, x, y)
-    if code == GOAL:
+    free = (states["cells"][envs, at] == kinds.FLOOR) & ~_occupied(states, envs, x, y)
+    if code == kinds.GOAL:
         free &= states["num_goals"][envs] < MAX_GOALS
-    if code == FRUIT:
+    if code == kinds.FRUIT:
         free &= states["num_patches"][envs] < MAX_PATCHES
     envs = envs[free]
     states["cells"][envs, at] = code
     for kind, number, places in (
-        (GOAL, "num_goals", "goals"),
-        (FRUIT, "num_patches", "patches"),
+        (kinds.GOAL, "num_goals", "goals"),
+        (kinds.FRUIT, "num_patches", "patches"),
     ):
         if code == kind:
             states[places][envs, states[number][envs]] = x, y
             states[number][envs] += 1
-    if code in FOODS:
+    if code in kinds.FOODS:
         states["num_food"][envs] += 1
         states["all_food"][envs] += _PIECES[code]
 
@@ -143,16 +124,16 @@ def remove(
         here = gone[:, y * side + x].copy()
         gone[...] = False
         gone[:, y * side + x] = here
-    taken = np.where(gone, cells, FLOOR)
+    taken = np.where(gone, cells, kinds.FLOOR)
     states["num_food"][envs] -= (_PIECES[taken] > 0).sum(1)
-    for kinds, number, places in (
-        ((GOAL,), "num_goals", "goals"),
-        ((FRUIT, BARE), "num_patches", "patches"),
+    for codes, number, places in (
+        ((kinds.GOAL,), "num_goals", "goals"),
+        ((kinds.FRUIT, kinds.BARE), "num_patches", "patches"),
     ):
-        listed = (taken == kinds[0]) | (taken == kinds[-1])
+        listed = np.isin(taken, codes)
         for row in np.flatnonzero(listed.any(1)).tolist():
             _forget(states[int(envs[row])], number, places, gone[row].reshape(side, side))
-    cells[gone] = FLOOR
+    cells[gone] = kinds.FLOOR
     states["cells"][envs] = cells
 
 
@@ -172,9 +153,9 @@ def place_problem(config: Any, thing: str | None, place: Any) -> str | None:
         return message
     x, y = (int(part) for part in place)
     border = config.border and not (0 < x < config.width - 1 and 0 < y < config.height - 1)
-    code = WALL if (x, y) in config.walls or border else config.plan.get((x, y), FLOOR)
-    if code != FLOOR:
-        return f"({x}, {y}) is {CELLS.names[code]}, and things appear on free floor only"
+    code = kinds.WALL if (x, y) in config.walls or border else config.plan.get((x, y), kinds.FLOOR)
+    if code != kinds.FLOOR:
+        return f"({x}, {y}) is {kinds.CELLS.names[code]}, and things appear on free floor only"
     if (x, y) in config.goals:
         return f"({x}, {y}) is a goal, and things appear on free floor only"
     return None

@@ -28,19 +28,10 @@ from piase_gym.core.world import Capabilities
 from piase_gym.errors import EnvelopeError
 from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.channel.symbols import message_params, said_with
+from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world import facts as views
 from piase_gym.worlds.grid_world import scripting, state
 from piase_gym.worlds.grid_world.actions import deed_events, grammar_of, silent_commands
-from piase_gym.worlds.grid_world.cells import (
-    CELLS,
-    HEADINGS,
-    KEY,
-    MAX_CODE,
-    OUTSIDE,
-    START,
-    UNSEEN,
-    WALL,
-)
 from piase_gym.worlds.grid_world.config import (
     MAX_SIDE,
     GridWorldConfig,
@@ -53,16 +44,7 @@ from piase_gym.worlds.grid_world.levels import LAYOUTS, PAGES
 from piase_gym.worlds.grid_world.manual import deeds_of, fault_sentence, manual
 from piase_gym.worlds.grid_world.objects import objects
 from piase_gym.worlds.grid_world.observe import pictures, surroundings
-from piase_gym.worlds.grid_world.rules.events import (
-    ADVICE,
-    BLOCKED,
-    ENTER,
-    FAILURES,
-    MILESTONES,
-    OUTCOMES,
-    RESULTS,
-    ROLES,
-)
+from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grid_world.rules.kernels import KERNELS, PLAIN, SEARCHED, enter_one
 from piase_gym.worlds.grid_world.state import BEHIND, CANONICAL, STATUS
 from piase_gym.worlds.grids.codes import AHEAD, on_map
@@ -71,7 +53,7 @@ from piase_gym.worlds.grids.moves import in_the_way, plain_line
 from piase_gym.worlds.grids.words import cell_noun
 from piase_gym.worlds.grids.world import WalkingWorld
 
-_USE = CELLS.array("use")
+_USE = kinds.CELLS.array("use")
 _OF_AGENTS = "x y heading carry alive fate marks role level said energy".split()
 
 
@@ -179,13 +161,13 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
 
     name: ClassVar[str] = "GridWorld"
     version: ClassVar[int] = 1
-    milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    milestones: ClassVar[tuple[str, ...]] = events.MILESTONES
     canonical: ClassVar[Sequence[str]] = CANONICAL
     optional: ClassVar[Sequence[str]] = BEHIND
-    outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
-    entered: ClassVar[int] = ENTER
+    outcome_of: ClassVar[Sequence[Outcome]] = events.OUTCOMES
+    entered: ClassVar[int] = events.ENTER
     modules: ClassVar[Modules] = Modules(state, views, views, pictures, form_of, manual)
-    result_of: ClassVar[Sequence[Result]] = RESULTS
+    result_of: ClassVar[Sequence[Result]] = events.RESULTS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
     live_fields: ClassVar[tuple[str, ...]] = tuple(
         (
@@ -222,7 +204,7 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
     @staticmethod
     def page_sections() -> dict[str, str]:
         """Return what the world's page says beyond the docstring: kinds of cells, and levels."""
-        signs = {kind: f"`{kind.sign}`" if kind.sign.strip() else "" for kind in CELLS.kinds}
+        signs = {kind: f"`{kind.sign}`" if kind.sign.strip() else "" for kind in kinds.CELLS.kinds}
         cells = [f"| {k.code} | {sign} | {k.name} | {k.does} |" for k, sign in signs.items()]
         levels = [
             f"- {text}{f' Layout `{name}`.' if name in LAYOUTS else ''}"
@@ -234,7 +216,7 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
                     "| code | sign | cell | what it does |",
                     "|---|---|---|---|",
                     *cells,
-                    f"| | `{START}` | start of an agent, in a `map` | |",
+                    f"| | `{kinds.START}` | start of an agent, in a `map` | |",
                 )
             ),
             "Levels": "\n".join(levels),
@@ -272,14 +254,14 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
         form = self.form
         high = np.full(form.length, 255, np.uint8)
         area = form.rows * form.columns
-        high[:area] = MAX_CODE
+        high[:area] = kinds.MAX_CODE
         high[area : area + 8] = (*(MAX_SIDE,) * 4, 3, 31, 2 * MAX_SIDE, 2 * MAX_SIDE)
         if self.envelope.symbols:
             first = form.status_start + STATUS * form.status
             high[first : first + form.channel.length] = form.channel.high
         if form.recall:
             half = form.length - form.recall // 2
-            high[form.length - form.recall : half] = MAX_CODE
+            high[form.length - form.recall : half] = kinds.MAX_CODE
         return Box(np.zeros(form.length, np.uint8), high, dtype=np.uint8)
 
     # -- what scripts do ------------------------------------------------------------------
@@ -345,15 +327,16 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
         """Return whether the agent runs from taggers, or the only task is to last."""
         if self.config.script is not None and self.config.script.tasks:
             return False
-        return bool(self.config.surviving or self.states["role"][0, agent] == ROLES.index("runner"))
+        runs = self.states["role"][0, agent] == events.ROLES.index("runner")
+        return bool(self.config.surviving or runs)
 
     def why_failed(self, agent: int) -> str | None:
         """Say what an agent bumped into, or why what is ahead of it did not budge."""
         event = self._event_view[agent]
-        if event != BLOCKED:
-            return FAILURES.get(event)
+        if event != events.BLOCKED:
+            return events.FAILURES.get(event)
         code, carries = self._ahead(agent)
-        advice = ADVICE.get(int(_USE[int(carries), code]), "")
+        advice = events.ADVICE.get(int(_USE[int(carries), code]), "")
         return in_the_way(self.form.cell_names[code]) + advice
 
     def _ahead(self, agent: int) -> tuple[int, bool]:
@@ -362,10 +345,10 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
         x, y, heading, carry = vector[form.area + 2 : form.area + 6].tolist()
         column, row = form.columns // 2, form.rows - 2
         if form.whole_grid:
-            dx, dy = AHEAD[HEADINGS[heading]]
+            dx, dy = AHEAD[kinds.HEADINGS[heading]]
             column, row = x + dx, y + dy
             if not (0 <= row < form.rows and 0 <= column < form.columns):
-                return OUTSIDE, bool(carry)
+                return kinds.OUTSIDE, bool(carry)
         return int(vector[row * form.columns + column]), bool(carry)
 
     # -- reading --------------------------------------------------------------------------
@@ -394,10 +377,10 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
         carry, cells = record["carry"].tolist(), record["cells"].tolist()
         for other in range(count):
             if other != agent:
-                carry[other] = 0 if carry[other] else KEY
+                carry[other] = 0 if carry[other] else kinds.KEY
         if self.config.observe == "window":
             for place in unseen_floor(record, agent, self.config.window)[:1]:
-                cells[place] = WALL
+                cells[place] = kinds.WALL
         return {"carry": carry, "cells": cells}
 
     def state(self) -> NDArray[np.int32]:
@@ -427,8 +410,8 @@ class GridWorld(WalkingWorld[GridWorldConfig, GridWorldFacts]):
         lit = np.zeros((height, width), np.bool_)
         for agent in scene.present:
             frame = self._obs[agent.number, : form.area].reshape(form.rows, form.columns)
-            cells, place = np.nonzero(frame != UNSEEN), (agent.x, agent.y)
-            x, y = on_map(frame.shape, (cells[0], cells[1]), place, HEADINGS[agent.heading])
+            cells, place = np.nonzero(frame != kinds.UNSEEN), (agent.x, agent.y)
+            x, y = on_map(frame.shape, (cells[0], cells[1]), place, kinds.HEADINGS[agent.heading])
             inside = (x >= 0) & (y >= 0) & (x < width) & (y < height)
             lit[y[inside], x[inside]] = True
         return dataclasses.replace(scene, lit=lit)

@@ -120,7 +120,7 @@ def picture(
     cells: NDArray[np.uint8],
     pieces: Iterable[tuple[int, int, NDArray[np.uint8]]],
     tile: int,
-    tile_of: Callable[[int, int], NDArray[np.uint8]],
+    tile_of: Callable[[int], NDArray[np.uint8]],
     lit: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.uint8]:
     """Set tiles together and lay figures over them.
@@ -129,7 +129,7 @@ def picture(
         cells: The object codes, shape (height, width).
         pieces: Column, row and picture of each figure, the topmost last.
         tile: The side of a cell in pixels.
-        tile_of: Returns the picture of a code for a tile size.
+        tile_of: Returns the picture of a code.
         lit: Which cells are not in the dark, in the shape of `cells`; ``None`` for all.
 
     Returns:
@@ -142,7 +142,7 @@ def picture(
         raise ConfigError(f"tile must be at least 1 pixel, not {tile}")
     height, width = cells.shape
     codes, places = np.unique(cells, return_inverse=True)
-    tiles = np.stack([tile_of(code, tile) for code in codes.tolist()])
+    tiles = np.stack([tile_of(code) for code in codes.tolist()])
     mosaic = tiles[places.reshape(height, width)].swapaxes(1, 2)
     found = np.ascontiguousarray(mosaic).reshape(height * tile, width * tile, 3)
     if lit is not None:
@@ -173,6 +173,7 @@ def blank_tile(tile: int, colour: str | None = None) -> tuple[Image.Image, Canva
     return image, Canvas(image, 0, 0, tile * SCALE)
 
 
+@functools.lru_cache(maxsize=128)
 def cell_tile(paint: Callable[[Canvas], None], tile: int) -> NDArray[np.uint8]:
     """Return the picture of a cell between grid lines, shape (tile, tile, 3); read-only."""
     image, canvas = blank_tile(tile, PAPER)

@@ -43,6 +43,7 @@ from piase_gym.worlds.household.rules.commands import introduction
 from piase_gym.worlds.household.rules.legality import in_order, near_entries
 from piase_gym.worlds.household.rules.reasons import why_illegal
 from piase_gym.worlds.household.state import HomeState
+from piase_gym.worlds.texts.letters import native_text
 from piase_gym.worlds.texts.synonyms import fitting
 from piase_gym.worlds.texts.world import AgentKnowledge, KnownFacts, TextWorld
 
@@ -358,7 +359,7 @@ class Household(TextWorld[HouseholdConfig, HouseholdFacts, HomeState, tuple[Game
     def native_text(self, agent: int) -> str:
         """Return the answer to the last command as the games word it."""
         heard = self.mailboxes.delivered[self.agents[agent]]
-        return text.native_of(self.state_of.feedback[agent], heard, self.hints[agent])
+        return native_text([self.state_of.feedback[agent]], heard, self.hints[agent])
 
     def surroundings(self, facts: HouseholdFacts) -> Surroundings:
         """Return facts in the words of the documents."""

@@ -22,21 +22,9 @@ from piase_gym.errors import EnvelopeError, MissingExtraError
 from piase_gym.worlds.array_world import Modules
 from piase_gym.worlds.grids.codes import FLOOR
 from piase_gym.worlds.grids.world import GridArrayWorld
+from piase_gym.worlds.object_search import codes, scripting, state
 from piase_gym.worlds.object_search import facts as views
-from piase_gym.worlds.object_search import scripting, state
 from piase_gym.worlds.object_search.actions import commands_of, grammar_of
-from piase_gym.worlds.object_search.codes import (
-    ACTIONS,
-    BLOCKED,
-    ENTER,
-    FAILURES,
-    LOW,
-    MILESTONES,
-    OUTCOMES,
-    RESULTS,
-    VERBS,
-    WAITING,
-)
 from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
 from piase_gym.worlds.object_search.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS
 from piase_gym.worlds.object_search.facts import ObjectSearchFacts
@@ -178,7 +166,7 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, ObjectSearchFacts]):
     observables: ClassVar[Mapping[str, Observable]] = scripting.OBSERVABLES
     scripting: ClassVar[Any] = scripting
     tells_limits: ClassVar[bool] = True
-    milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    milestones: ClassVar[tuple[str, ...]] = codes.MILESTONES
     measures: ClassVar[tuple[str, ...]] = (
         "objects_found",
         "coverage",
@@ -187,10 +175,10 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, ObjectSearchFacts]):
         "reports_sent",
     )
     picture_reveals: ClassVar[bool] = True
-    outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
-    entered: ClassVar[int] = ENTER
+    outcome_of: ClassVar[Sequence[Outcome]] = codes.OUTCOMES
+    entered: ClassVar[int] = codes.ENTER
     modules: ClassVar[Modules] = Modules(state, views, text, pictures, form_of, manual)
-    result_of: ClassVar[Sequence[Result]] = RESULTS
+    result_of: ClassVar[Sequence[Result]] = codes.RESULTS
     kernels: Kernels = KERNELS
     capabilities: ClassVar[Capabilities] = Capabilities(batched=True, late_join=True)
     live_fields: ClassVar[tuple[str, ...]] = tuple(
@@ -342,11 +330,11 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, ObjectSearchFacts]):
     def why_failed(self, agent: int) -> str | None:
         """Say what an agent bumped into, or that it cannot turn its head further."""
         event = self._event_view[agent]
-        if event != BLOCKED:
-            return FAILURES.get(event)
+        if event != codes.BLOCKED:
+            return codes.FAILURES.get(event)
         if self.config.delay is not None:
-            return FAILURES[WAITING]
-        verb = VERBS[int(self.one["acts"][0, agent]) % ACTIONS]
+            return codes.FAILURES[codes.WAITING]
+        verb = codes.VERBS[int(self.one["acts"][0, agent]) % codes.ACTIONS]
         return in_the_way(verb, self._obs_rows[agent], self.form)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
@@ -374,7 +362,7 @@ class ObjectSearch(GridArrayWorld[ObjectSearchConfig, ObjectSearchFacts]):
         for cell in np.flatnonzero(record["cells"] == FLOOR).tolist():
             far = min(max(abs(cell % side - x), abs(cell // side - y)) for x, y in agents)
             if far > SIDE + 1 and cell not in taken:
-                cells[cell] = LOW
+                cells[cell] = codes.LOW
                 break
         return cells
 

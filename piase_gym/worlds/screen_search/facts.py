@@ -19,6 +19,7 @@ from piase_gym.worlds.screen_search.config import MAX_MESSAGE, MOST_FOUND, Scree
 from piase_gym.worlds.texts.letters import (
     LETTER_CODE,
     closing_lines,
+    put_last,
     put_letters,
     read_letters,
     text_code,
@@ -188,10 +189,7 @@ def vector_of(facts: ScreenSearchFacts, agents: Sequence[str]) -> NDArray[np.flo
             row[start + k * HINT_CODE : start + (k + 1) * HINT_CODE] = text_code(name)
         start += MOST_FOUND * HINT_CODE
     put_letters(row, start, facts.messages, agents)
-    ends = row[-3 * HINT_CODE :].reshape(3, HINT_CODE)
-    for end, words in zip(ends, (facts.caption, facts.feedback, facts.hint), strict=True):
-        if words is not None:
-            end[:] = text_code(words)
+    put_last(row, facts.caption, facts.feedback, facts.hint)
     return row
 
 

@@ -15,6 +15,7 @@ from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.worlds.channel.config import speaking_verbs
 from piase_gym.worlds.sql_query.config import SqlQueryEnvelope
 from piase_gym.worlds.sql_query.levels.dataset import Column, Schema, Table
+from piase_gym.worlds.sql_query.rules.tokens import quoted
 
 LITERALS = 2
 """How many values of the question have slots in templates."""
@@ -97,8 +98,7 @@ def literals(question: str) -> tuple[str, ...]:
         if number:
             found[1].append(number)
         else:
-            text = (double or single or word).replace("'", "''")
-            found[2 if word else 0].append(f"'{text}'")
+            found[2 if word else 0].append(quoted(double or single or word))
     return tuple(dict.fromkeys(itertools.chain(*found)))[:LITERALS]
 
 

@@ -10,7 +10,7 @@ from piase_gym.core.config import RecallConfig
 from piase_gym.core.limits import MOST_STEPS, Reward
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels import datasets
-from piase_gym.worlds.sql_query.levels.dataset import Schema
+from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Hardness, Schema
 from piase_gym.worlds.sql_query.levels.domains import MOST_COLUMNS, MOST_TABLES, DomainName
 from piase_gym.worlds.sql_query.levels.questions import LEVELS, KindName
 from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
@@ -20,7 +20,6 @@ MOST_PARTS = 10_000
 """The most tables, columns of a table, and foreign keys of a database."""
 MAX_MESSAGE = 400
 """The longest message between agents, in characters."""
-Hardness = Literal["easy", "medium", "hard", "extra"]
 
 
 class Rewards(TextRewards):
@@ -68,7 +67,7 @@ class SqlQueryConfig(TextConfig, RecallConfig):
         description="which task of a dataset, or seed of a question; default: by the seed",
     )
     hardness: tuple[Hardness, ...] = Field(
-        ("easy", "medium", "hard", "extra"), min_length=1, description="which questions are asked"
+        HARDNESS, min_length=1, description="which questions are asked"
     )
     domains: tuple[DomainName, ...] | None = Field(
         None, min_length=1, description="what generated databases are about; default: anything"

@@ -177,12 +177,11 @@ class SqlQuery(TextWorld[SqlQueryConfig, SqlQueryFacts, SqlState, Setting]):
         """Choose a question."""
         self.open_episode(seed)
         number = self.config.task
-        if number is None and self._dataset is None:
-            number = seed
-        elif number is None and self._dataset is not None:
+        if number is None and self._dataset is not None:
             tasks = datasets.chosen(self._dataset, self.config.hardness)
             number = tasks[Stream(seed, StreamId.LAYOUT).integer(len(tasks))]
-        assert number is not None
+        elif number is None:
+            number = seed
         setting = self._setting(number)
         state = new_state(setting, len(self.agents), self.config.agents, seed, number)
         self.take_up(setting, state)

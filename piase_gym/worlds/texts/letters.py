@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.core.mailbox import EVERYONE, Message
-from piase_gym.core.text_encoding import HINT_CODE, hash_text, one_line, unescape
+from piase_gym.core.text_encoding import HINT_CODE, escape, hash_text, one_line, unescape
 from piase_gym.core.world import Facts
 from piase_gym.worlds.texts.lines import LineReader
 
@@ -38,6 +38,12 @@ def closing_lines(facts: Facts) -> list[str]:
     """Return the lines that end most texts: what was heard, then the hint."""
     hint = [] if facts.hint is None else [f"Hint: {one_line(facts.hint)}"]
     return [*map(letter_line, facts.messages), *hint]
+
+
+def native_text(lines: Sequence[str], messages: Iterable[Message], hint: str | None) -> str:
+    """Write lines in the wording of others, and below them what was heard and the hint."""
+    heard = [f"{letter.sender}: {letter.message}" for letter in messages]
+    return escape("\n".join([*lines, *heard, *([] if hint is None else [f"Hint: {hint}"])]))
 
 
 def read_letters(lines: LineReader, agents: Sequence[str]) -> Iterator[Message]:
@@ -68,6 +74,15 @@ def text_code(text: str | None) -> NDArray[np.float32]:
 def text_byte(text: str) -> int:
     """Return one byte that stands for a string; 0 for none."""
     return sum(k * int(c) for k, c in enumerate(text_code(text), 1)) % 255 + 1 if text else 0
+
+
+def put_last(row: NDArray[np.float32], *texts: str | None) -> None:
+    """Write the codes of some texts, one after the other, at the end of a vector of zeros."""
+    for codes, text in zip(
+        row[-len(texts) * HINT_CODE :].reshape(-1, HINT_CODE), texts, strict=True
+    ):
+        if text is not None:
+            codes[:] = text_code(text)
 
 
 def put_letters(

@@ -175,7 +175,7 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     for a in (*gone, *scene.present) if size >= 1 else ():
         tile_of = piece_tile(AgentFigure(a.number, a.heading, a.carrying, numbered), size)
         pieces.append((a.x, a.y, tile_of if a.alive else pale(tile_of)))
-    return picture(scene.cells, pieces, size, object_tile, scene.lit)
+    return picture(scene.cells, pieces, size, lambda code: object_tile(code, size), scene.lit)
 
 
 def pale(figure: NDArray[np.uint8]) -> NDArray[np.uint8]:

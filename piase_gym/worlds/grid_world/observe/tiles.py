@@ -10,12 +10,11 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from piase_gym.worlds.drawing import GRID, INK, PAPER, SCALE, Canvas
 from piase_gym.worlds.grid_world.cells import CELLS, SYMBOLS
 from piase_gym.worlds.grid_world.observe import painters
-from piase_gym.worlds.grids.figures import AgentFigure, kept, paint_piece
+from piase_gym.worlds.grids.figures import AgentFigure, blank_tile, kept, paint_piece
 
 PAINTERS: Final = {
     kind.code: getattr(painters, kind.painter)
@@ -41,8 +40,7 @@ def paint_object(code: int, canvas: Canvas) -> None:
 @functools.lru_cache(maxsize=256)
 def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
     """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is cached."""
-    image = Image.new("RGBA", (tile * SCALE, tile * SCALE), GRID)
-    canvas = Canvas(image, 0, 0, tile * SCALE)
+    image, canvas = blank_tile(tile, GRID)
     line = (0.25 if canvas.tiny else 0.5) / tile
     canvas.box((line, line), (1 - line, 1 - line), PAPER)
     paint_object(code, canvas)
@@ -52,6 +50,6 @@ def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
 @functools.lru_cache(maxsize=512)
 def piece_tile(piece: AgentFigure, tile: int) -> NDArray[np.uint8]:
     """Return the picture of an agent, shape (tile, tile, 4), clear around it; read-only."""
-    image = Image.new("RGBA", (tile * SCALE, tile * SCALE))
-    paint_piece(piece, Canvas(image, 0, 0, tile * SCALE), paint_object)
+    image, canvas = blank_tile(tile)
+    paint_piece(piece, canvas, paint_object)
     return kept(image.reduce(SCALE))

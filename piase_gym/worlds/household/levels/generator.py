@@ -204,7 +204,11 @@ def _problem(
     facts: dict[str, list[tuple[str, ...]]] = {name: [] for name in PREDICATES}
     types = {"agent1": "agent", "loc_bar_00": "location"}
     facts["atlocation"].append(("agent1", "loc_bar_00"))
-    ids = [f"{_stem(kind)}_bar_{k:02d}{_basin(kind)}" for k, kind in enumerate(kinds)]
+    basins = ["_basin" * kind.endswith("Basin") for kind in kinds]
+    stems = [kind.removesuffix("Basin").lower() for kind in kinds]
+    ids = [
+        f"{stem}_bar_{k:02d}{end}" for k, (stem, end) in enumerate(zip(stems, basins, strict=True))
+    ]
     for k, (kind, place) in enumerate(zip(kinds, ids, strict=True), 1):
         location, rtype = f"loc_bar_{k:02d}", f"{kind.lower()}type"
         types |= {place: "receptacle", location: "location", rtype: "rtype"}
@@ -245,14 +249,6 @@ _ABILITY = {
     "t": "toggleable",
     "u": "isreceptacleobject",
 }
-
-
-def _stem(kind: str) -> str:
-    return kind.lower().removesuffix("basin")
-
-
-def _basin(kind: str) -> str:
-    return "_basin" if kind.lower().endswith("basin") else ""
 
 
 def _goal(task: Task) -> list[object]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
-from piase_gym.core.mailbox import Message
+from piase_gym.core.jsonable import jsonable
 from piase_gym.core.surroundings import Surroundings, Thing
-from piase_gym.core.text_encoding import escape, one_line, unescape
+from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.household.actions import HELP
 from piase_gym.worlds.household.config import MAX_MESSAGE, HouseholdConfig, HouseholdEnvelope
@@ -336,13 +336,6 @@ def longest_text(envelope: HouseholdEnvelope) -> int:
     return 12_000 + places + commands + letters + HINT_TEXT
 
 
-def native_of(feedback: str, messages: Sequence[Message], hint: str | None) -> str:
-    """Return the answer as the games word it, and below it letters and hints."""
-    lines = [feedback, *(f"{letter.sender}: {letter.message}" for letter in messages)]
-    lines += [f"Hint: {hint}"] if hint is not None else []
-    return escape("\n".join(lines))
-
-
 PERCEPTION_TYPES = {
     "location": "list[string]",
     "goal": "string",
@@ -377,10 +370,7 @@ def surroundings_of(facts: HouseholdFacts) -> Surroundings:
     perceptions: dict[str, Any] = {
         "location": [place.name for place in here],
         "goal": facts.goal,
-        "receptacles": [
-            {**place._asdict(), "things": None if place.things is None else list(place.things)}
-            for place in facts.places
-        ],
+        "receptacles": jsonable(facts.places),
         "objects_visible": [name for name, _ in seen],
         "inventory": list(held),
         "others": list(facts.others),

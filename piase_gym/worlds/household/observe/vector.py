@@ -16,7 +16,7 @@ from piase_gym.worlds.household.config import HouseholdEnvelope
 from piase_gym.worlds.household.facts import STATES, HouseholdFacts, KnownReceptacle, lids, options
 from piase_gym.worlds.household.levels.words import OBJECT_WORDS, RECEPTACLE_WORDS
 from piase_gym.worlds.household.observe.text import LOOKS
-from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
+from piase_gym.worlds.texts.letters import LETTER_CODE, put_last, put_letters, text_byte, text_code
 
 NAME_CODE = 3
 """Numbers of a name: its kind, its number, whether the task names its kind."""
@@ -134,10 +134,7 @@ def vector_of(
         row[start : start + flat.size] = flat
     start += envelope.actions * COMMAND_CODE
     put_letters(row, start, facts.messages, agents)
-    if facts.feedback is not None:
-        row[-2 * HINT_CODE : -HINT_CODE] = text_code(facts.feedback)
-    if facts.hint is not None:
-        row[-HINT_CODE:] = text_code(facts.hint)
+    put_last(row, facts.feedback, facts.hint)
     return row
 
 

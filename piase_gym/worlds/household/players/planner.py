@@ -70,14 +70,9 @@ class Planner:
         marks = tuple(state.marks[k] for k in self.objects)
         self.start = PlanState(state.at[agent], held, opened, tuple(within), marks)
         self.different = {r for rows in within for r in rows}
-        self.apart = self._apart()
-
-    def _apart(self) -> bool:
-        """Return whether no location is both one to take things from and one to put them at."""
-        game = self.game
         sources = {game.places_of[r] for r in self.different}
         goals = {game.places_of[r] for w in self.wanted for r in w.places or ()}
-        return not sources & goals
+        self.apart = not sources & goals  # no location is one to take from and one to put at
 
     def run(self) -> list[Entry] | None:
         """Return a shortest plan, or ``None`` if there is none or the task is of another kind."""

@@ -117,14 +117,10 @@ class HouseholdScript:
             yield from self._fetch(facts, errand)
         yield from self._explore(facts, errand)
 
-    def _placing(self, lines: dict[str, Command], name: str) -> list[str]:
-        """Return the commands that put something down here."""
-        starts = (f"move {name} to ", f"put {name} in/on ")
-        return [line for line in lines if line.startswith(starts)]
-
     def _drop(self, facts: HouseholdFacts, name: str, lines: dict[str, Command]) -> Iterator[str]:
         """Put down what is of no use."""
-        yield from self._placing(lines, name)
+        starts = (f"move {name} to ", f"put {name} in/on ")
+        yield from (line for line in lines if line.startswith(starts))
         for place in facts.places:
             if place.state == "closed" and place.here:
                 yield f"open {place.name}"

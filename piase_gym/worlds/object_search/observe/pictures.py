@@ -166,7 +166,9 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
         (a.x, a.y, piece_tile(AgentFigure(a.number, a.heading, 0, numbered), size, a.z))
         for a in reversed(scene.agents)
     ]
-    return picture(scene.cells, pieces, size, column_tile, scene.inspected)
+    return picture(
+        scene.cells, pieces, size, lambda code: cell_tile(PAINTERS[code], size), scene.inspected
+    )
 
 
 def paint_floor(canvas: Canvas) -> None:
@@ -205,12 +207,6 @@ PAINTERS: Final[dict[int, Callable[[Canvas], None]]] = {
     LOW: paint_low,
     TALL: paint_tall,
 }
-
-
-@functools.lru_cache(maxsize=64)
-def column_tile(code: int, tile: int) -> NDArray[np.uint8]:
-    """Return the picture of a column, shape (tile, tile, 3); read-only, because it is cached."""
-    return cell_tile(PAINTERS[code], tile)
 
 
 @functools.lru_cache(maxsize=256)

@@ -129,7 +129,7 @@ def rgb(scene: Scene, tile: int | None = None) -> NDArray[np.uint8]:
     pieces += [
         (a.x, a.y, piece_tile(AgentFigure(a.number, a.heading, 0, numbered), size)) for a in here
     ]
-    return picture(scene.cells, pieces, size, object_tile)
+    return picture(scene.cells, pieces, size, lambda code: cell_tile(PAINTERS[code], size))
 
 
 def _beams(scene: Scene, agent: Forager, tile: int) -> list[tuple[int, int, NDArray[np.uint8]]]:
@@ -202,12 +202,6 @@ PAINTERS: Final[dict[int, Callable[[Canvas], None]]] = {
     WASTE: paint_waste,
     BARE: paint_bare,
 }
-
-
-@functools.lru_cache(maxsize=64)
-def object_tile(code: int, tile: int) -> NDArray[np.uint8]:
-    """Return the picture of a cell, shape (tile, tile, 3); read-only, because it is cached."""
-    return cell_tile(PAINTERS[code], tile)
 
 
 @functools.lru_cache(maxsize=64)

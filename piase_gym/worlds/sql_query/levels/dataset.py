@@ -9,13 +9,14 @@ import pathlib
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from piase_gym.errors import ConfigError
 
 MOST_BYTES = 200_000_000
 """The largest database that is read, in bytes."""
-HARDNESS = ("easy", "medium", "hard", "extra")
+Hardness = Literal["easy", "medium", "hard", "extra"]
+HARDNESS: Final[tuple[Hardness, ...]] = get_args(Hardness)
 """How hard a question is, as Spider and InterCode count it."""
 
 

@@ -34,7 +34,6 @@ SOURCES: Final = (Path(__file__), Path(dialect.__file__))
 """The source files that determine what a dump is converted to."""
 MOST_BYTES: Final = 200_000_000
 """The largest file that is read, in bytes."""
-_TEXTS: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 
 
 def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
@@ -285,7 +284,7 @@ def _column(part: Any) -> str:
     counts = "AutoIncrementColumnConstraint" in kinds
     kind = part.kind.sql(DIALECT).lower().replace(", ", ",")
     written = [_quoted(part.name), "integer" if counts else kind]
-    if written[1].partition("(")[0] in _TEXTS:
+    if written[1].partition("(")[0] in dialect.TEXT_TYPES:
         written.append(f"COLLATE {COLLATION}")
     if "NotNullColumnConstraint" in kinds:
         written.append("NOT NULL")

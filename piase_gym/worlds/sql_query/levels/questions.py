@@ -21,6 +21,7 @@ from piase_gym.worlds.sql_query.levels.domains import (
     build,
 )
 from piase_gym.worlds.sql_query.rules.engine import LocalEngine
+from piase_gym.worlds.sql_query.rules.tokens import quoted
 from piase_gym.worlds.texts.wording import article
 
 LEVELS: Final[Mapping[int, Mapping[str, Any]]] = {
@@ -130,12 +131,6 @@ _AGGREGATES = {
     "SUM": ("total", "summed"),
 }
 _TOPS = (("highest", "DESC"), ("greatest", "DESC"), ("lowest", "ASC"), ("smallest", "ASC"))
-
-
-def quoted(value: object) -> str:
-    """Return a value as it is written in SQL."""
-    text = str(value).replace("'", "''")
-    return f"'{text}'" if isinstance(value, str) else text
 
 
 def _count(draw: Draw) -> Draft:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from typing import Any
 
+from piase_gym.core.jsonable import jsonable
 from piase_gym.core.surroundings import Surroundings, Thing
-from piase_gym.core.text_encoding import escape, one_line, unescape
+from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.sql_query.config import MAX_MESSAGE, SqlQueryConfig, SqlQueryEnvelope
 from piase_gym.worlds.sql_query.facts import Answer, SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
 from piase_gym.worlds.sql_query.levels.datasets import LONGEST_NAME
 from piase_gym.worlds.sql_query.rules.engine import Result
-from piase_gym.worlds.texts.letters import closing_lines, read_letters
+from piase_gym.worlds.texts.letters import closing_lines, native_text, read_letters
 from piase_gym.worlds.texts.lines import LineReader
 from piase_gym.worlds.texts.wording import counted
 
@@ -266,9 +266,7 @@ def native_of(facts: SqlQueryFacts, result: Result | None) -> str:
     else:
         shown = cut(str(list(result.rows[:NATIVE_ROWS])), 4000)
     lines = [shown, *([facts.feedback] if facts.feedback else [])]
-    lines += [f"{letter.sender}: {letter.message}" for letter in facts.messages]
-    lines += [f"Hint: {facts.hint}"] if facts.hint is not None else []
-    return escape("\n".join(lines))
+    return native_text(lines, facts.messages, facts.hint)
 
 
 PERCEPTION_TYPES = {
@@ -286,32 +284,21 @@ PERCEPTION_TYPES = {
 
 def surroundings_of(facts: SqlQueryFacts) -> Surroundings:
     """Return facts in the words of the PiaSE documents."""
-    answer = facts.answer
-    perceptions: dict[str, Any] = {
+    perceptions = {
         "question": facts.question,
         "database": facts.database,
         "writes": facts.writes,
         "turns_left": facts.turns,
         "schema": [
-            {
-                "table": table.name,
-                "columns": [column._asdict() for column in table.columns],
-                "references": [link._asdict() for link in table.references],
-            }
+            {"table": table.name, "columns": table.columns, "references": table.references}
             for table in facts.tables
         ],
         "query": facts.query,
-        "result": None
-        if answer is None
-        else {
-            **answer._asdict(),
-            "columns": list(answer.columns),
-            "rows": [list(row) for row in answer.rows],
-        },
+        "result": facts.answer,
         "feedback": facts.feedback,
     }
     things = tuple(
         Thing(table.name, "table", {"columns": [column.name for column in table.columns]})
         for table in facts.tables
     )
-    return Surroundings(objects=things, perceptions=perceptions)
+    return Surroundings(objects=things, perceptions=jsonable(perceptions))

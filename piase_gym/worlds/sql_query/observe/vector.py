@@ -17,7 +17,7 @@ from piase_gym.worlds.sql_query.config import SqlQueryEnvelope
 from piase_gym.worlds.sql_query.facts import Answer, SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Table
 from piase_gym.worlds.sql_query.rules.engine import REASONS
-from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
+from piase_gym.worlds.texts.letters import LETTER_CODE, put_last, put_letters, text_byte, text_code
 
 INTENTS = (
     "how many|number of|count",
@@ -99,10 +99,7 @@ def vector_of(
     if facts.answer is not None:
         row[start : start + ANSWER_CODE] = answer_code(facts.answer)
     put_letters(row, start + ANSWER_CODE, facts.messages, agents)
-    if facts.feedback is not None:
-        row[-2 * HINT_CODE : -HINT_CODE] = text_code(facts.feedback)
-    if facts.hint is not None:
-        row[-HINT_CODE:] = text_code(facts.hint)
+    put_last(row, facts.feedback, facts.hint)
     return row
 
 

@@ -16,6 +16,7 @@ from piase_gym.worlds.sql_query.actions import is_number, mention
 from piase_gym.worlds.sql_query.facts import SqlQueryFacts
 from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Table
 from piase_gym.worlds.sql_query.observe.text import QUERY, cut
+from piase_gym.worlds.sql_query.rules.tokens import quoted
 from piase_gym.worlds.sql_query.world import SqlQuery
 
 _WHOSE = re.compile(
@@ -94,15 +95,11 @@ class QuestionReading:
             column = self.column(name, table)
             text = value.strip("\"'").rstrip(".?")
             number = is_number(column) and re.fullmatch(r"-?\d+(\.\d+)?", text)
-            quoted = text if number else _quoted(text)
+            shown = text if number else quoted(text)
             found += f" {joint.upper() or 'AND'} " if found else " WHERE "
             start = sign.split(" ")[0] if not sign.startswith("at") else sign
-            found += f"{prefix}{column.name} {_SIGN.get(start, '>' if sign else '=')} {quoted}"
+            found += f"{prefix}{column.name} {_SIGN.get(start, '>' if sign else '=')} {shown}"
         return found
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _is_link(column: Column, table: Table) -> bool:
@@ -128,7 +125,7 @@ def _set(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[2])
     column, new = q.column(m[1], table), m[5].rstrip(".")
     named = q.column(m[3], table).name
-    return f"UPDATE {table.name} SET {column.name} = {new} WHERE {named} = {_quoted(m[4])}"
+    return f"UPDATE {table.name} SET {column.name} = {new} WHERE {named} = {quoted(m[4])}"
 
 
 def _remove(q: QuestionReading, m: Match) -> str | None:
@@ -140,7 +137,7 @@ def _add(q: QuestionReading, m: Match) -> str | None:
     table = q.table(m[1])
     values = re.findall(r"([\w ]+?) (\"[^\"]+\"|-?\d+(?:\.\d+)?)(?:, |\.$)", m[2])
     names = ", ".join(q.column(name, table).name for name, _ in values)
-    row = ", ".join(_quoted(v[1:-1]) if v.startswith('"') else v for _, v in values)
+    row = ", ".join(quoted(v[1:-1]) if v.startswith('"') else v for _, v in values)
     return f"INSERT INTO {table.name} ({names}) VALUES ({row})"
 
 
@@ -161,7 +158,7 @@ def _both(q: QuestionReading, m: Match) -> str | None:
         return None
     f, g = q.column(m[1], link.parent).name, q.column(m[4], link.child).name
     half = f"SELECT T2.{f} FROM {link.joined} WHERE T1.{g} = "
-    return f"{half}{_quoted(m[5])} INTERSECT {half}{_quoted(m[6])}"
+    return f"{half}{quoted(m[5])} INTERSECT {half}{quoted(m[6])}"
 
 
 def _without(q: QuestionReading, m: Match) -> str | None:

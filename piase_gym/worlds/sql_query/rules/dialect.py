@@ -27,9 +27,10 @@ from piase_gym.errors import PiaseError, need
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules.collation import COLLATION, UNITS
 from piase_gym.worlds.sql_query.rules.forms import rewrite
+from piase_gym.worlds.sql_query.rules.tokens import quoted
 from piase_gym.worlds.sql_query.rules.worker import NOW
 
-_TEXT: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
+TEXT_TYPES: Final = ("char", "varchar", "text", "tinytext", "mediumtext", "longtext")
 _COLUMNS: Final = """SELECT c.name AS Field, CASE lower(c.type) WHEN 'integer' THEN 'int' ELSE
  lower(c.type) END AS Type, CASE WHEN c.`notnull` THEN 'NO' ELSE 'YES' END AS `Null`, CASE
  WHEN c.pk THEN 'PRI' WHEN c.name IN (SELECT i.name FROM pragma_index_list({0}) AS l,
@@ -194,12 +195,12 @@ def _translated(statement: Any, database: Database) -> str:
         return NOTHING
     if kind == "Show":
         _require_database(getattr(statement.args.get("db"), "name", ""), database)
-        wanted = _text(getattr(statement.args.get("like"), "name", "%"))
+        wanted = quoted(getattr(statement.args.get("like"), "name", "%"))
         if statement.name == "TABLES":
             kind = ", 'BASE TABLE' AS `Table_type`" if statement.args.get("full") else ""
             return _filtered(_TABLES.format(_named(database), kind, wanted), statement)
         if statement.name == "DATABASES":
-            return _filtered(f"SELECT {_text(_named(database))} AS `Database`", statement)
+            return _filtered(f"SELECT {quoted(_named(database))} AS `Database`", statement)
         if statement.name != "COLUMNS":
             raise TranslationError(f"not supported: SHOW {statement.name}")
         table = statement.args["target"].name
@@ -209,7 +210,7 @@ def _translated(statement: Any, database: Database) -> str:
     if table:
         if table.lower() not in _types(database):
             raise TranslationError(_no_table(table, database))
-        return _filtered(_COLUMNS.format(_text(table), wanted), statement)
+        return _filtered(_COLUMNS.format(quoted(table), wanted), statement)
     if kind in ("Command", "Describe", "Set"):
         raise TranslationError(f"not supported: {statement.sql(database.dialect):.60}")
     _adapt(statement, database)
@@ -238,11 +239,6 @@ def _require_database(name: str, database: Database) -> None:
         raise TranslationError(f"Unknown database {name!r:.80}")
 
 
-def _text(value: str) -> str:
-    """Return a text as a string literal of SQL."""
-    return "'" + value.replace("'", "''") + "'"
-
-
 @functools.lru_cache(maxsize=64)
 def _types(database: Database) -> dict[str, dict[str, str]]:
     """Return the type of each column of each table, without its size; names are lower case."""
@@ -263,7 +259,7 @@ def _adapt(statement: Any, database: Database) -> None:
             rows = _CATALOGUE.get(table.name.lower())
             if rows is None:
                 raise TranslationError(f"not supported: information_schema.{table.name:.60}")
-            rows = rows.format(_text(_named(database)), COLLATION)
+            rows = rows.format(quoted(_named(database)), COLLATION)
             query = exp.maybe_parse(rows, dialect=_port())
             table.replace(query.subquery(table.alias_or_name))
         elif table.db:
@@ -321,7 +317,7 @@ def _texts_as_numbers(statement: Any, tables: list[Any], database: Database) -> 
             return False
         places = [kinds.get(node.table.lower(), {})] if node.table else list(kinds.values())
         found = {place[node.name.lower()] for place in places if node.name.lower() in place}
-        return bool(found) and found <= set(_TEXT)
+        return bool(found) and found <= set(TEXT_TYPES)
 
     def is_number(node: Any) -> bool:
         if isinstance(node, exp.Literal):
@@ -365,7 +361,7 @@ def _moved(generator: Any, node: Any, sign: str) -> str:
     if (name := "" if unit is None else unit.name.upper()) not in UNITS:
         raise ValueError(f"INTERVAL of {name}" if name else "INTERVAL without a unit")
     number = f"{'-' * (sign == '-')}({generator.sql(count)})"
-    return str(generator.func("DATE_ADD", node.this, number, _text(name)))
+    return str(generator.func("DATE_ADD", node.this, number, quoted(name)))
 
 
 def _formatted(generator: Any, node: Any) -> str:
@@ -434,7 +430,7 @@ def _port() -> Any:
         ),
         exp.DateDiff: lambda self, e: self.func("DATEDIFF", e.this, e.expression),
         exp.TimestampDiff: lambda self, e: self.func(
-            "TIMESTAMPDIFF", _text(e.text("unit")), e.expression, e.this
+            "TIMESTAMPDIFF", quoted(e.text("unit")), e.expression, e.this
         ),
         exp.TimeToStr: _formatted,
         exp.StrToDate: lambda self, e: self.func("STR_TO_DATE", e.this, e.args["format"]),
@@ -450,7 +446,7 @@ def _port() -> Any:
         exp.Upper: lambda self, e: self.func("MYSQL_UPPER", e.this),
         exp.Lower: lambda self, e: self.func("MYSQL_LOWER", e.this),
         exp.NumberToStr: lambda self, e: self.func("MYSQL_FORMAT", e.this, e.args["format"]),
-        exp.National: lambda self, e: _text(e.name),
+        exp.National: lambda self, e: quoted(e.name),
         exp.Xor: lambda self, e: (
             f"((({self.sql(e, 'this')}) <> 0) <> (({self.sql(e, 'expression')}) <> 0))"
         ),

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from piase_gym.errors import UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database
@@ -32,6 +32,7 @@ from piase_gym.worlds.sql_query.rules.dialect import (
     tidied,
     translate,
 )
+from piase_gym.worlds.sql_query.rules.tokens import quoted
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
 Value = str | int | float | bytes | None
@@ -54,7 +55,6 @@ class Result(NamedTuple):
         columns: The names of their columns.
         error: What was wrong, in words, or ``None``.
         reason: What was wrong, as one of `REASONS`, or ``None``.
-        truncated: Whether only a part of the rows is here.
         changed: How many rows were inserted, updated or deleted.
     """
 
@@ -62,7 +62,6 @@ class Result(NamedTuple):
     columns: tuple[str, ...] = ()
     error: str | None = None
     reason: str | None = None
-    truncated: bool = False
     changed: int = 0
 
 
@@ -84,17 +83,7 @@ _TABLES = (
     "SELECT name AS tables FROM sqlite_master WHERE type = 'table' "
     "AND name NOT LIKE 'sqlite_%' ORDER BY lower(name), name"
 )
-_COLUMNS = "SELECT name AS field, type, pk > 0 AS key FROM pragma_table_info('{}')"
-
-
-class Engine(Protocol):
-    """Runs queries on one database."""
-
-    def execute(self, sql: str) -> Result:
-        """Run one statement; errors are in the result, never raised."""
-
-    def close(self) -> None:
-        """Release what the engine holds."""
+_COLUMNS = "SELECT name AS field, type, pk > 0 AS key FROM pragma_table_info({})"
 
 
 class LocalEngine:
@@ -117,7 +106,7 @@ class LocalEngine:
         self.journal: tuple[str, ...] = ()
 
     def execute(self, sql: str) -> Result:
-        """Run one statement."""
+        """Run one statement; errors are in the result, never raised."""
         found = run(self.database, self.journal, sql, self.writes, self.limits)
         if found.changed and found.reason is None:
             self.journal = (*self.journal, sql)
@@ -139,7 +128,7 @@ def own_sql(sql: str, database: Database) -> str:
     asked = schema_asked(line)
     if asked is None:
         return line
-    return _COLUMNS.format(asked.replace("'", "''")) if asked else _TABLES
+    return _COLUMNS.format(quoted(asked)) if asked else _TABLES
 
 
 def schema_asked(sql: str) -> str | None:
@@ -191,7 +180,7 @@ def _run(
     rows, columns, message, reason, changed = answer
     if message is not None and database.dialect == "mysql":
         message = mysql_error_text(message, tidied(sql), database)
-    return Result(rows, columns, message, reason, changed=changed)
+    return Result(rows, columns, message, reason, changed)
 
 
 def _unsendable(sql: str, limits: Limits) -> Result | None:
@@ -218,7 +207,7 @@ def _worker(_process: int) -> Worker:
     return Worker()
 
 
-class Memory:
+class Memory(dict[tuple[Any, ...], Result]):
     """Remembers results, up to some size.
 
     Attributes:
@@ -226,18 +215,12 @@ class Memory:
     """
 
     most, largest = 8_000_000, 40_000
-
-    def __init__(self) -> None:
-        self.clear()
+    size = 0
 
     def clear(self) -> None:
         """Forget everything."""
-        self._results: dict[tuple[Any, ...], Result] = {}
+        super().clear()
         self.size = 0
-
-    def get(self, key: tuple[Any, ...]) -> Result | None:
-        """Return a result, or ``None``."""
-        return self._results.get(key)
 
     def keep(self, key: tuple[Any, ...], result: Result) -> None:
         """Remember a result, unless it is large."""
@@ -249,7 +232,7 @@ class Memory:
         if size <= self.largest:
             if self.size > self.most:
                 self.clear()
-            self._results[key] = result
+            self[key] = result
             self.size += size
 
 

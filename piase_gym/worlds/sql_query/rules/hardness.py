@@ -16,14 +16,11 @@ Semantic Parsing and Text-to-SQL Task", and its published evaluation.
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import Final
 
 from piase_gym.errors import ConfigError
+from piase_gym.worlds.sql_query.levels.dataset import Hardness
 from piase_gym.worlds.sql_query.rules.tokens import closing, outside, tokens
-
-Hardness = Literal["easy", "medium", "hard", "extra"]
-"""How hard a query is."""
-HARDNESS: Final[tuple[Hardness, ...]] = get_args(Hardness)
 
 _CLAUSES: Final = ("select", "from", "where", "group", "having", "order", "limit")
 _SETS: Final = ("union", "intersect", "except")

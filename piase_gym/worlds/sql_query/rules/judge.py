@@ -6,8 +6,9 @@ import functools
 from collections import Counter
 
 from piase_gym.worlds.sql_query.levels.dataset import Database, Task
-from piase_gym.worlds.sql_query.rules.engine import Engine, Result, run
+from piase_gym.worlds.sql_query.rules.engine import Result, run
 from piase_gym.worlds.sql_query.rules.score import Mode, score
+from piase_gym.worlds.sql_query.rules.server import ServerEngine
 from piase_gym.worlds.sql_query.rules.worker import Limits
 
 GOLD_LIMITS = Limits(seconds=20.0, work=2_000_000, rows=100_000, size=64_000_000)
@@ -16,15 +17,7 @@ GOLD_LIMITS = Limits(seconds=20.0, work=2_000_000, rows=100_000, size=64_000_000
 
 def run_there(server: str, database: str, sql: str, limits: Limits) -> Result:
     """Run one statement, which may only read, on a server whose URL may have ``{database}``."""
-    return _server(server.replace("{database}", database), limits).execute(sql)
-
-
-@functools.lru_cache(maxsize=64)
-def _server(url: str, limits: Limits) -> Engine:
-    """Return the engine of a server, which every episode shares."""
-    from piase_gym.worlds.sql_query.rules.server import ServerEngine
-
-    return ServerEngine(url, limits=limits)
+    return ServerEngine(server.replace("{database}", database), limits=limits).execute(sql)
 
 
 def changes(database: Database, journal: tuple[str, ...]) -> Result:

@@ -71,11 +71,11 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
         else:
             outcomes[agent] = _ask(turn, agent, statement_of(plan), note)
             if outcomes[agent] is Outcome.OK:
-                worth = note["score"]
+                scored = note["score"]
                 if config.answer == "best":
-                    gained += max(0.0, worth - max(0.0, state.best or 0.0))
-                    final = worth if worth >= 1.0 else None
-                state.best = worth if state.best is None else max(state.best, worth)
+                    gained += max(0.0, scored - max(0.0, state.best or 0.0))
+                    final = scored if scored >= 1.0 else None
+                state.best = scored if state.best is None else max(state.best, scored)
             else:
                 rewards[agent] += table.error
         if state.told[agent] is not None:
@@ -88,6 +88,9 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
     over = final is not None or late
     for agent in left if over else ():
         state.status[agent] = "won" if final is not None and final >= 1.0 else "lost"
+    worth = final or 0.0
+    if config.answer == "best":
+        worth = max(worth, state.best or 0.0)
     for agent in playing:
         rewards[agent] += table.score * gained
         if state.status[agent] != "playing":
@@ -95,20 +98,13 @@ def advance(turn: Turn, plans: Sequence[DecodedAction]) -> StepResult:
             notes[agent] |= {"task_id": task.task_id, "hardness": task.hardness}
             if "playing" not in state.status:  # others could still use it
                 notes[agent]["gold"] = task.gold
-            notes[agent]["score"] = worth_of(config, state, final)
+            notes[agent]["score"] = worth
     if config.shared_reward:
         rewards = shared(rewards, playing)
     ended = [agent in playing and state.status[agent] != "playing" for agent in range(slots)]
     terminated = [ended[k] and not (late and k in left) for k in range(slots)]
     truncated = [ended[k] and late and k in left for k in range(slots)]
     return StepResult(rewards, terminated, truncated, outcomes, any(ended), notes)
-
-
-def worth_of(config: SqlQueryConfig, state: SqlState, final: float | None) -> float:
-    """Return what an episode was worth: the answer's score, or the best score if that counts."""
-    if config.answer == "best":
-        return max(final or 0.0, state.best or 0.0)
-    return final or 0.0
 
 
 def statement_of(command: Command) -> str:

@@ -54,6 +54,12 @@ def outside(words: Sequence[str]) -> Iterator[str]:
             yield word
 
 
+def quoted(value: object) -> str:
+    """Return a value as it is written in SQL."""
+    text = str(value).replace("'", "''")
+    return f"'{text}'" if isinstance(value, str) else text
+
+
 def is_ordered(sql: str) -> bool:
     """Return whether a query asks for an order of its rows, by an outer ``ORDER BY``."""
     return "order" in outside(tokens(sql))

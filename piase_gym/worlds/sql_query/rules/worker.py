@@ -126,7 +126,7 @@ class Database:
         image: Its image.
         writes: Whether rows may be changed.
         watch: The watch that stops a query.
-        setup: Registers collations and functions on a connection, and returns the functions.
+        collation: The module `collation`, whose functions the database has, too.
 
     Attributes:
         connection: Its connection.
@@ -139,7 +139,7 @@ class Database:
         image: bytes,
         writes: bool,
         watch: QueryMeter,
-        setup: Callable[[sqlite3.Connection], frozenset[str]],
+        collation: Any,
     ) -> None:
         self.watch, self.size, self.denied = watch, len(image), ""
         con = self.connection = sqlite3.connect(
@@ -148,7 +148,7 @@ class Database:
             cached_statements=0,  # a cached statement would go on counting its work
         )
         con.deserialize(image)
-        mine = setup(con)
+        collation.register(con)
         self._clock = sqlite3.connect(":memory:", isolation_level=None)
         for name in _CLOCKS:
             con.create_function(name, -1, _clock(self._clock, name), deterministic=True)
@@ -160,7 +160,7 @@ class Database:
         self._bound(con, writes)
         names = con.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
         tables = {str(row[0]).lower() for row in names} | SCHEMA
-        functions = FUNCTIONS | mine
+        functions = FUNCTIONS | collation.FUNCTIONS
         allowed = (*_PLAIN, *(_WRITES if writes else ()))
 
         def authorize(action: int, one: Any, two: Any, _db: Any, _trigger: Any) -> int:
@@ -299,7 +299,7 @@ class Server:
     def __init__(self, room: int, heap: int) -> None:
         self.room, self.watch = room, QueryMeter()
         self.open: OrderedDict[tuple[Any, ...], Database] = OrderedDict()
-        self.setup = _own_setup()
+        self.collation = _collation()
         limit = sqlite3.connect(":memory:")
         limit.execute(f"PRAGMA hard_heap_limit={heap}").fetchall()
         limit.close()
@@ -336,7 +336,7 @@ class Server:
             if image is None:
                 return None
             self._make_room(len(image))
-            database = Database(image, writes, self.watch, self.setup)
+            database = Database(image, writes, self.watch, self.collation)
             for statement in journal:
                 database.run(statement, limits, share=8.0)
             self.open[key] = database
@@ -353,22 +353,15 @@ class Server:
             oldest.close()
 
 
-def _own_setup() -> Callable[[sqlite3.Connection], frozenset[str]]:
-    """Return a function that registers what is in `collation.py`, next to this file."""
-    spec = importlib.util.spec_from_file_location(
-        "collation", pathlib.Path(__file__).with_name("collation.py")
-    )
-    if spec is None or spec.loader is None or not pathlib.Path(spec.origin or "").exists():
-        return lambda _connection: frozenset()
+def _collation() -> Any:
+    """Import `collation.py`, which stands next to this file."""
+    path = pathlib.Path(__file__).with_name("collation.py")
+    spec = importlib.util.spec_from_file_location("collation", path)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    functions: frozenset[str] = getattr(module, "FUNCTIONS", frozenset())
-
-    def setup(connection: sqlite3.Connection) -> frozenset[str]:
-        module.register(connection)
-        return functions
-
-    return setup
+    return module
 
 
 def send(stream: IO[bytes], value: Any) -> None:

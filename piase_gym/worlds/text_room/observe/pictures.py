@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import escape
 from piase_gym.worlds.drawing import font
-from piase_gym.worlds.text_room.observe.visibility import insides
 from piase_gym.worlds.text_room.state import Plot, RoomState
 from piase_gym.worlds.texts.wording import printable, spaced
 
@@ -85,7 +84,7 @@ def rgb(plot: Plot, state: RoomState, agents: Sequence[str]) -> NDArray[np.uint8
     image = Image.new("RGB", (wide, high), PAPER)
     pen = ImageDraw.Draw(image)
     boxes = [(GAP + x * (WIDTH + GAP), GAP + y * (height + GAP)) for x, y in cells]
-    _draw_ways(pen, plot, state, [(x + WIDTH // 2, y + height // 2) for x, y in boxes])
+    _draw_ways(pen, plot, [(x + WIDTH // 2, y + height // 2) for x, y in boxes])
     for room, (x, y) in enumerate(boxes):
         _draw_room(pen, (x, y, height), plot.rooms[room], lists[room])
     _draw_doors(pen, plot, state, boxes, height)
@@ -105,11 +104,10 @@ def _entries(plot: Plot, state: RoomState, agents: Sequence[str], room: int) -> 
 
 def _things(plot: Plot, state: RoomState, place: int, depth: int) -> Iterator[Entry]:
     """Yield the lines of what is in a place."""
-    shown = insides(plot, state, place - len(plot.rooms)) if depth else []
     for k, where in enumerate(state.place):
         if where != place:
             continue
-        hidden = depth > 0 and k not in shown
+        hidden = depth > 0 and state.hidden[k]
         colour = ITEM if k < plot.items else FIXTURE
         mark = "ring" if hidden else "dot" if k < plot.items else "square"
         yield Entry(printable(plot.objects[k]), colour, mark, depth, _lid(plot, state, k))
@@ -190,7 +188,7 @@ def _fitting(text: str, size: int, width: int) -> str:
     return text + "..."
 
 
-def _draw_ways(pen: Any, plot: Plot, state: RoomState, middles: Sequence[tuple[int, int]]) -> None:
+def _draw_ways(pen: Any, plot: Plot, middles: Sequence[tuple[int, int]]) -> None:
     """Draw the ways between rooms, under them."""
     for room, ways in enumerate(plot.exits):
         for other, _ in ways.values():
@@ -310,17 +308,11 @@ def _listed_things(plot: Plot, state: RoomState, place: int) -> list[str]:
 
 def _thing_in_words(plot: Plot, state: RoomState, k: int) -> str:
     """Describe an object with its state and what is in it."""
-    marks = []
-    if plot.opens[k]:
-        marks.append("locked" if state.locked[k] else "open" if state.is_open[k] else "closed")
-    place = len(plot.rooms) + k
-    inside = [_thing_in_words(plot, state, n) for n, p in enumerate(state.place) if p == place]
-    shown = set(insides(plot, state, k))
-    marks += [
-        f"hides {_thing_in_words(plot, state, n)}"
-        for n, p in enumerate(state.place)
-        if p == place and n not in shown
-    ]
-    marks += [f"holds {_thing_in_words(plot, state, n)}" for n in sorted(shown)] if inside else []
+    lid = _lid(plot, state, k)
+    marks = [lid[0]] if lid is not None else []
+    inside = [n for n, place in enumerate(state.place) if place == len(plot.rooms) + k]
+    for word, hidden in (("hides", 1), ("holds", 0)):
+        things = (n for n in inside if state.hidden[n] == hidden)
+        marks += [f"{word} {_thing_in_words(plot, state, n)}" for n in things]
     name = spaced(plot.objects[k])
     return f"{name} ({', '.join(marks)})" if marks else name

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from piase_gym.core.surroundings import Surroundings, Thing
-from piase_gym.core.text_encoding import escape, one_line, unescape
+from piase_gym.core.text_encoding import one_line, unescape
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.text_room.actions import vocabulary
 from piase_gym.worlds.text_room.config import (
@@ -28,7 +28,7 @@ from piase_gym.worlds.text_room.facts import (
     VisibleObject,
 )
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
-from piase_gym.worlds.texts.letters import letter_line, read_letters
+from piase_gym.worlds.texts.letters import letter_line, native_text, read_letters
 from piase_gym.worlds.texts.lines import LineReader
 from piase_gym.worlds.texts.wording import article, counted, listing, printable, spaced
 
@@ -357,14 +357,11 @@ def native_of(facts: TextRoomFacts) -> str:
     lines += [f"{name}: {value:g}" for name, value in facts.stats]
     sought = "" if facts.goal.endswith(".") else facts.goal
     lines += [f"Find the {spaced(sought)}."] if sought else []
-    lines += [f"{letter.sender}: {letter.message}" for letter in facts.messages]
-    lines += [f"Hint: {facts.hint}"] if facts.hint is not None else []
-    return escape("\n".join(lines))
+    return native_text(lines, facts.messages, facts.hint)
 
 
 def _brief(thing: VisibleObject) -> str:
     where = f" in {spaced(thing.inside)}" if thing.inside else ""
-    state = {"open": " (open)", "closed": " (closed)"}.get(thing.state, "")
-    if thing.state in ("locked", "unlocked"):
-        state = " (closed)"
+    shut = thing.state in ("closed", "locked", "unlocked")
+    state = " (closed)" if shut else " (open)" * (thing.state == "open")
     return spaced(thing.name) + where + state

@@ -17,7 +17,7 @@ from piase_gym.worlds.text_room.facts import STATES, KnownExit, PastRoom, StepFa
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.rules.events import LIMIT
 from piase_gym.worlds.text_room.state import STATUSES, Plot, RoomState
-from piase_gym.worlds.texts.letters import LETTER_CODE, put_letters, text_byte, text_code
+from piase_gym.worlds.texts.letters import LETTER_CODE, put_last, put_letters, text_byte, text_code
 
 _NUMBERS = {direction: k for k, direction in enumerate(DIRECTIONS)}
 OBJECT_CODE = 4
@@ -72,12 +72,14 @@ def vector_of(facts: TextRoomFacts, words: Vocabulary) -> NDArray[np.float32]:
     envelope = words.envelope
     row = np.zeros(vector_size(envelope), np.float32)
     row[0] = words.agents.index(facts.agent)
-    put_room(row, words, facts.room, facts.description, facts.exits)
+    row[1 + words.rooms.index(facts.room)] = 1
+    row[1 + envelope.rooms : first_agent(envelope)] = text_code(facts.description)
+    _put_ways(row, first_object(envelope) - WAYS, words, facts.exits)
     for name in facts.others:
         row[first_agent(envelope) + words.agents.index(name)] = 1
     _put_objects(row, first_object(envelope), facts, words)
     if facts.goal in words.objects:
-        put_goal(row, words, facts.goal)
+        row[first_object(envelope) + OBJECT_CODE * words.objects[facts.goal] + 3] = 1
     step_facts = StepFacts(facts.stats, facts.messages, facts.past, facts.feedback, facts.hint)
     complete(row, step_facts, words)
     return row
@@ -91,20 +93,6 @@ def first_agent(envelope: TextRoomEnvelope) -> int:
 def first_object(envelope: TextRoomEnvelope) -> int:
     """Return where the objects begin in a vector."""
     return first_agent(envelope) + envelope.agents + envelope.stats + WAYS
-
-
-def put_room(
-    row: NDArray[np.float32],
-    words: Vocabulary,
-    room: str,
-    description: str,
-    exits: Iterable[KnownExit],
-) -> None:
-    """Write a room and its ways out into a vector that has zeros there."""
-    envelope = words.envelope
-    row[1 + words.rooms.index(room)] = 1
-    row[1 + envelope.rooms : first_agent(envelope)] = text_code(description)
-    _put_ways(row, first_object(envelope) - WAYS, words, exits)
 
 
 def _put_ways(
@@ -136,11 +124,6 @@ def _put_past(
             row[start : start + PAST_THING] = 1 + number, host, STATES.index(state), 1 + age
 
 
-def put_goal(row: NDArray[np.float32], words: Vocabulary, goal: str) -> None:
-    """Mark the object that an agent looks for."""
-    row[first_object(words.envelope) + OBJECT_CODE * words.objects[goal] + 3] = 1
-
-
 def complete(row: NDArray[np.float32], step_facts: StepFacts, words: Vocabulary) -> None:
     """Write the facts of the step into a vector that has zeros there."""
     stats, messages, past, feedback, hint = step_facts
@@ -154,10 +137,7 @@ def complete(row: NDArray[np.float32], step_facts: StepFacts, words: Vocabulary)
         _put_past(row, place - memory_size(envelope), words, past)
     if messages:
         put_letters(row, place, messages, words.agents)
-    if feedback is not None:
-        row[-2 * HINT_CODE : -HINT_CODE] = text_code(feedback)
-    if hint is not None:
-        row[-HINT_CODE:] = text_code(hint)
+    put_last(row, feedback, hint)
 
 
 def _put_objects(
