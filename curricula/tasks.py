@@ -257,6 +257,11 @@ class TaskDirector(SamplingDirector, Generic[M]):
         chosen |= {f"setting_{name}": value for name, value in fields.items()}
         return StepChoice(task.order, chosen, task.seed, fields, learn, task.settings)
 
+    def task_at(self, agent: str, place: Sequence[float]) -> Task:
+        """Return the task with the settings at a place of the unit cube."""
+        step = self.steps_with_settings(self.curriculum(agent))[0]
+        return Task(step.order, None, self.ranges.at(place))
+
     def new_task(self, agent: str, stream: Stream) -> Task:
         """Return a task of the named step, or of any, with a uniformly drawn level and settings."""
         orders = [step.order for step in self.curriculum(agent).steps]
