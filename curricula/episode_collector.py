@@ -349,6 +349,7 @@ class BatchEpisodeCollector:
             if ended[number]:
                 episode = self._episode(slot, agent)
                 episode.result = str(RESULTS[batch.results[slot, number]])
+                # Looking at a slot as a world is slow, so it is done if there is something to see.
                 if self.inputs.measures and (batch.world.measures or batch.batch.scripts):
                     episode.measures = dict(batch.at(slot).measured(number))
                 episode.end = self.step

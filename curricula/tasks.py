@@ -81,10 +81,8 @@ class SettingRanges:
                 )
         self.pairs = [tuple(pair) for pair in (ranges or {}).values()]
         self.whole = [all(isinstance(end, int) for end in pair) for pair in self.pairs]
-        self.corners: list[Fields] = []
-        if self.names:
-            corners = itertools.product(*self.pairs)
-            self.corners = [dict(zip(self.names, corner, strict=True)) for corner in corners]
+        corners = itertools.product(*self.pairs)  # without ranges, one that is empty
+        self.corners = [dict(zip(self.names, c, strict=True)) for c in corners if c]
 
     def __len__(self) -> int:
         """Return how many fields are drawn."""
