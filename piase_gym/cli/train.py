@@ -21,7 +21,7 @@ from piase_gym.cli.options import (
     read_value,
     split_pair,
 )
-from piase_gym.errors import ConfigError, JobError, suggest
+from piase_gym.errors import ConfigError, JobError, require_known
 
 if TYPE_CHECKING:
     from piase_gym.jobs import Backend
@@ -195,8 +195,7 @@ def read_options(
     found: dict[str, Any] = {}
     for text in options or ():
         key, value = split_pair(text, "{!r} is no setting; write key=value, such as epochs=4")
-        if key not in model.model_fields:
-            raise ConfigError(f"unknown setting {key!r}; {suggest(key, model.model_fields)}")
+        require_known("setting", key, model.model_fields)
         if key in taken or key in found or key in ("task", "config", "partners"):
             raise ConfigError(f"the setting {key!r} is given twice, or has an option of its own")
         found[key] = read_value(value, model.model_fields[key])
