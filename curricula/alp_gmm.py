@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import ConfigDict
 
 from piase_gym.core.rng import MASK, Stream, mix64
 from piase_gym.curricula.directors import (
@@ -23,16 +22,14 @@ from piase_gym.curricula.directors import (
     mix_evenly,
     sample_index,
 )
-from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.progress import MOST, Remembered
 from piase_gym.curricula.tasks import Task, TaskDirector, outcome_of
 from piase_gym.errors import ConfigError, MissingExtraError
 from piase_gym.runs.history import Episode
 
-FORBID = ConfigDict(extra="forbid")
-
 
 @dataclass
-class Gaussian:
+class Gaussian(Remembered):
     """A component of a mixture over places and their learning progress, which comes last.
 
     Attributes:
@@ -40,14 +37,12 @@ class Gaussian:
         covariance: Its covariance, row by row.
     """
 
-    __pydantic_config__ = FORBID
-
     mean: list[float]
     covariance: list[list[float]]
 
 
 @dataclass
-class ProgressMemory:
+class ProgressMemory(Remembered):
     """What ALP-GMM remembers.
 
     Attributes:
@@ -57,8 +52,6 @@ class ProgressMemory:
         count: Episodes so far.
         mixture: The mixture, once one was fitted.
     """
-
-    __pydantic_config__ = FORBID
 
     places: list[list[float]] = field(default_factory=list)
     outcomes: list[float] = field(default_factory=list)
@@ -184,11 +177,7 @@ class ALPGMM(TaskDirector[ProgressMemory]):
     def _task(self, agent: str, place: Sequence[float]) -> Task:
         """Return the task at a place, which is clipped to the unit cube."""
         if self.ranges:
-            return Task(
-                self.steps_with_settings(self.curriculum(agent))[0].order,
-                None,
-                self.ranges.at(place),
-            )
+            return self.task_at(agent, place)
         steps = self.curriculum(agent).steps
         number = min(int(min(max(place[0], 0.0), 1.0) * len(steps)), len(steps) - 1)
         return Task(steps[number].order)

@@ -23,20 +23,20 @@ class AttemptState:
         attempt: Number of the attempt at it.
         number: Number of the attempt in the run.
         wanted: How many episodes it has.
+        choice: What the director chose.
         begun: How many of them have begun.
         ended: How many of them have ended.
         env_steps: Steps of those that have ended.
-        choice: What the director chose.
     """
 
     step: CurriculumStep
     attempt: int
     number: int
     wanted: int
+    choice: StepChoice
     begun: int = 0
     ended: int = 0
     env_steps: int = 0
-    choice: StepChoice | None = None
 
     def as_json(self) -> dict[str, int]:
         """Return which attempt it is and how far it has come, as `path.jsonl` records it."""

@@ -53,8 +53,7 @@ class BatchController(CurriculumController):
             )
         check_characters(options.curricula, batch.world, batch.partners)
         if not batch.ready.any():
-            first, director = batch.configs[0], options.director
-            ensure_envelope(options.curricula, first, batch.world, grow_envelope, None, director)
+            ensure_envelope(options, batch.configs[0], batch.world, grow_envelope)
         super().__init__(batch.world, options, batch.events, batch.num_envs, batch.configs[0])
         self.collector = BatchEpisodeCollector(batch, list(options.curricula), self.inputs)
         self.collector.step = self.step

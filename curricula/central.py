@@ -16,7 +16,7 @@ import gymnasium
 
 from piase_gym.curricula.parallel import SlotController
 from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotEnv, SlotResult
-from piase_gym.errors import ConfigError, need
+from piase_gym.errors import ConfigError, need, require_count
 
 Ask = Callable[[int, SlotResult | None], SlotCommand]
 """Hands in a slot's last episode, or ``None``, and returns how the next one begins."""
@@ -77,13 +77,12 @@ class CentralDirector:
         **options: Any,
     ) -> None:
         """Make the controller; it hosts no environments."""
-        stale = max_staleness
-        if stale is not None and (type(stale) is not int or stale < 0):
-            raise ConfigError(f"max_staleness is a number from 0 on, or None, not {stale!r:.60}")
+        if max_staleness is not None:
+            require_count("max_staleness is a number from 0 on, or None", max_staleness, 0)
         options = {**options, "seed": run_seed, "workers": 0, "context": "elsewhere"}
         self.controller = SlotController(world, curriculum, slots=slots, **options)
         self.arrivals: list[Arrival] = []
-        self._seed, self._most = seed, stale
+        self._seed, self._most = seed, max_staleness
         self._clock = self.controller.step
         self._met: dict[int, int] = {}
         self._entered: dict[int, int] = {}

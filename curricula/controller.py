@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,8 +133,7 @@ class CurriculumController:
         self.attempt_listeners: list[Callable[[str, Mapping[str, Any]], None]] = []
         self._subscriptions: list[Callable[[], None]] = []
         for agent, curriculum in self.curricula.items():  # for the manifests of logs
-            identity = {"name": curriculum.name, "version": curriculum.version}
-            identity["sha256"] = curriculum.sha256
+            identity = {name: getattr(curriculum, name) for name in ("name", "version", "sha256")}
             events.origin.setdefault("curricula", {})[agent] = identity
 
     def _subscribe(self) -> None:
@@ -320,14 +320,14 @@ class CurriculumController:
                     drawn[agent] = self._start_attempt(agent, choice, slot)
         fields: Fields = {}
         for tried in drawn.values():
-            fields |= {} if tried.choice is None else tried.choice.fields
+            fields |= tried.choice.fields
         orders = {agent: tried.step.order for agent, tried in drawn.items()}
         return self._config_for(orders, fields)
 
     def next_seed(self, slot: int) -> int | None:
         """Return the seed of a slot's next episode, if a level was drawn for it."""
-        choices = [tried.choice for tried in self._sampled[slot].values()]
-        return next((c.seed for c in choices if c is not None and c.seed is not None), None)
+        seeds = (tried.choice.seed for tried in self._sampled[slot].values())
+        return next((seed for seed in seeds if seed is not None), None)
 
     def _start_attempt(self, agent: str, choice: StepChoice, slot: int | None) -> AttemptState:
         """Begin an attempt."""
@@ -353,7 +353,7 @@ class CurriculumController:
         number = self.metrics.attempt(agent, data).number
         for listener in self.attempt_listeners:
             listener(agent, data)
-        return AttemptState(step, attempt, number, wanted, choice=choice)
+        return AttemptState(step, attempt, number, wanted, choice)
 
     def _configure_agent(self, agent: str, step: CurriculumStep) -> None:
         """Prepare an agent that enters a step, or continues it in another process."""
@@ -391,8 +391,7 @@ class CurriculumController:
         for agent in (agent for agent in self.curricula if agent in playing):
             tried = self._attempt_of(agent, slot)
             participants[agent] = self._participation(agent, tried)
-            learn = tried is None or tried.choice is None or tried.choice.learn
-            self._feedback[agent].begin(slot, self.step, learn)
+            self._feedback[agent].begin(slot, self.step, tried is None or tried.choice.learn)
         self.participants[slot] = participants
         return participants
 
@@ -585,11 +584,7 @@ class CurriculumController:
             ConfigError: If they are not finite numbers of this shape.
         """
         self.manager.progress(agent)
-        self._feedback[agent].report(
-            advantages,
-            self.step,
-            lambda choice, episode, own: self.director.score(agent, choice, episode, own),
-        )
+        self._feedback[agent].report(advantages, self.step, partial(self.director.score, agent))
 
     def learning_mask(self, agent: str, steps: int) -> NDArray[np.bool_]:
         """Return which of its last steps a learner should learn from, shape (steps, slots).

@@ -109,7 +109,10 @@ class _Reader:
         else:
             need = self.step.need(name, window)
             if need not in self._asked:
-                self._asked[need] = self._ask(need)
+                # Interfaces without windows are asked only for attempts.
+                over = () if need.as_window is None else (need.as_window,)
+                found = self.avt.get_performance_metric(self.agent, need.metric, *over)
+                self._asked[need] = plain_value(found)
             value = self._asked[need]
         self.values[_label(name, window)] = value
         return value
@@ -122,13 +125,6 @@ class _Reader:
         if self.before is None:
             return True
         return stalled(self.step, [*(made.values for made in self.before), self.values])
-
-    def _ask(self, need: RequiredMetric) -> Value:
-        """Ask the interface; interfaces without windows are asked only for attempts."""
-        window = need.as_window
-        if window is None:
-            return plain_value(self.avt.get_performance_metric(self.agent, need.metric))
-        return plain_value(self.avt.get_performance_metric(self.agent, need.metric, window))
 
 
 def _label(name: str, window: Mapping[str, int] | None) -> str:
@@ -228,9 +224,6 @@ class AdaptationDecisionModule:
             reason = f"not complete ({found}); {why}"
         return Decision(
             agent=agent_id,
-            curriculum=curriculum.name,
-            step=step.order,
-            name=step.name,
             attempt=attempts,
             rule=rule,
             reason=reason,
@@ -386,11 +379,14 @@ def consequences(
     stages: Collection[str],
     completed: bool,
 ) -> dict[str, Any]:
-    """Return the fields of a decision that follow from its action and a step's completion."""
+    """Return the fields of a decision that follow from a step, its completion and an action."""
     after = follow(curriculum, step, action, stages)
     tried_again = "in_progress" if after == step.order else "completed_failure"
     ended = "failed" if action.kind == "FAIL_CURRICULUM" else "finished"
     return {
+        "curriculum": curriculum.name,
+        "step": step.order,
+        "name": step.name,
         "decision": str(action),
         "next_step": after,
         "hint": str(action.target) if action.kind == "APPLY_HINT" else None,

@@ -8,7 +8,9 @@ when an attempt is over (`Director.decide`). `ScriptedDirector` does what the cu
 from __future__ import annotations
 
 import inspect
+import itertools
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -296,14 +298,8 @@ def sample_index(weights: Sequence[float], unit: float) -> int:
     total = sum_in_order(weights)
     if not 0.0 < total < float("inf") or min(weights) < 0.0:
         raise ConfigError(f"weights are numbers from 0 on, not all 0; not {list(weights)!r:.80}")
-    point, before = unit * total, 0.0
-    last = 0
-    for place, weight in enumerate(weights):
-        if weight > 0.0:
-            last, before = place, before + weight
-            if point < before:
-                return place
-    return last
+    last = max(place for place, weight in enumerate(weights) if weight > 0.0)
+    return min(bisect_right(list(itertools.accumulate(weights)), unit * total), last)
 
 
 class Threshold(Director):
@@ -343,9 +339,6 @@ class Threshold(Director):
         end = "; it is the last step" if mastered and not goes_on else ""
         return Decision(
             agent=tried.agent,
-            curriculum=curriculum.name,
-            step=tried.step.order,
-            name=tried.step.name,
             attempt=tried.attempt,
             rule=None,
             reason=f"success_rate is {value!r}, {word} {self.share:g}{end}",

@@ -42,8 +42,7 @@ class EnvController(CurriculumController):
         check_characters(options.curricula, runner.world, runner.partners)
         base = self._pending_config()
         if runner.never_reset:
-            grow, director = env.grow_envelope, options.director
-            ensure_envelope(options.curricula, base, runner.world, grow, fixed, director)
+            ensure_envelope(options, base, runner.world, env.grow_envelope, fixed)
             base = self._pending_config()
         super().__init__(runner.world, options, runner.events, base=base)
         self.collector = EpisodeCollector(runner, list(options.curricula), self.inputs)

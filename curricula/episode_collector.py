@@ -13,6 +13,7 @@ import operator
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -267,11 +268,6 @@ class BatchEpisodeCollector:
         self._found: list[dict[str, dict[str, int]]] = [{} for _ in range(batch.num_envs)]
         self._arrived: list[dict[str, int]] = [{} for _ in range(batch.num_envs)]
 
-    @property
-    def _measuring(self) -> bool:
-        """Whether the world or a script measures anything: looking at a slot as a world is slow."""
-        return bool(self.batch.world.measures or self.batch.scripts)
-
     # -- an episode and its steps --------------------------------------------------------
 
     def set_target(self, agent: str, data: Mapping[str, Any]) -> None:
@@ -333,23 +329,29 @@ class BatchEpisodeCollector:
 
     def _record_arrivals(self, acting: NDArray[np.bool_]) -> None:
         """Record who stands on its target for the first time in its episode."""
+        agents = self.batch.world.agents
         places = self.batch.world.positions(self.batch.batch.states)
         for slot in np.flatnonzero(acting.any(axis=1)).tolist():
             playing = np.flatnonzero(acting[slot]).tolist()
-            if not self.targets.wanted(playing, self.batch.world.agents, slot):
+            if not self.targets.wanted(playing, agents, slot):
                 continue
-            world: Any = self.batch.at(slot) if places is None else _Places(self, places[slot])
+            if places is None:
+                world: Any = self.batch.at(slot)
+            else:  # looking at a slot as a world is slow
+                world = SimpleNamespace(agents=agents, position=places[slot].tolist().__getitem__)
             for agent in self.targets.reached(world, playing, slot):
                 self._arrived[slot].setdefault(agent, self.step)
 
     def _record_ends(self, slot: int, ended: NDArray[np.bool_]) -> None:
         """Record how agents of a slot ended."""
+        batch = self.batch
         for agent, number in self.numbers.items():
             if ended[number]:
                 episode = self._episode(slot, agent)
-                episode.result = str(RESULTS[self.batch.results[slot, number]])
-                if self.inputs.measures and self._measuring:
-                    episode.measures = dict(self.batch.at(slot).measured(number))
+                episode.result = str(RESULTS[batch.results[slot, number]])
+                # Looking at a slot as a world is slow, so it is done if there is something to see.
+                if self.inputs.measures and (batch.world.measures or batch.scripts):
+                    episode.measures = dict(batch.at(slot).measured(number))
                 episode.end = self.step
                 self._episodes[slot][agent] = episode
 
@@ -407,16 +409,3 @@ class BatchEpisodeCollector:
         others = going_on[going_on != slot]
         oldest = int(self._start[others].min()) if others.size else self.step
         self._codes = [entry for entry in self._codes if entry[0] > oldest]
-
-
-class _Places:
-    """The positions of the agents in one slot, with the interface of a world."""
-
-    def __init__(self, collector: BatchEpisodeCollector, places: NDArray[Any]) -> None:
-        self.agents = collector.batch.world.agents
-        self._places = places
-
-    def position(self, agent: int) -> list[int]:
-        """Return where an agent is."""
-        found: list[int] = self._places[agent].tolist()
-        return found

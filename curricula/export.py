@@ -28,9 +28,8 @@ def to_prompt_suite(curriculum: DevelopmentalCurriculum) -> dict[str, Any]:
     """
     head = {MARK: "DevelopmentalCurriculum"}
     head |= {name: getattr(curriculum, name) for name in _SUITE_HEAD}
-    value = {**head, **plain(curriculum)}
-    value["steps"] = [_piapes_step(step) for step in curriculum.steps]
-    return value
+    steps = [_piapes_step(step) for step in curriculum.steps]
+    return {**head, **plain(curriculum), "steps": steps}
 
 
 def _piapes_step(step: CurriculumStep) -> dict[str, Any]:

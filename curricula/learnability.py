@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import ConfigDict
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import MAX_SEED, Stream
@@ -25,17 +24,15 @@ from piase_gym.curricula.directors import (
     check_word,
     mix_evenly,
 )
-from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.progress import MOST, Remembered
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.tasks import Task, TaskDirector, require_orders, sample_index_evenly
 from piase_gym.errors import ConfigError
 from piase_gym.runs.history import Episode
 
-FORBID = ConfigDict(extra="forbid")
-
 
 @dataclass
-class Candidate:
+class Candidate(Remembered):
     """A level that is being tried.
 
     Attributes:
@@ -45,8 +42,6 @@ class Candidate:
         won: How many of those were won.
     """
 
-    __pydantic_config__ = FORBID
-
     task: Task
     begun: int = 0
     ended: int = 0
@@ -54,7 +49,7 @@ class Candidate:
 
 
 @dataclass
-class LearnabilityMemory:
+class LearnabilityMemory(Remembered):
     """What learnability sampling remembers.
 
     Attributes:
@@ -63,8 +58,6 @@ class LearnabilityMemory:
         best: The most learnable of the levels that were tried before.
         played: Episodes since `best` was chosen.
     """
-
-    __pydantic_config__ = FORBID
 
     results: dict[str, list[bool]] = field(default_factory=dict)
     candidates: list[Candidate] = field(default_factory=list)

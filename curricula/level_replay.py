@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict
 
 from piase_gym.core.rng import MAX_SEED, Stream
 from piase_gym.curricula.directors import (
@@ -24,7 +23,7 @@ from piase_gym.curricula.directors import (
     check_word,
     sample_index,
 )
-from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.progress import MOST, Remembered
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.curricula.tasks import Task, TaskDirector, require_orders, sample_index_evenly
 from piase_gym.errors import ConfigError
@@ -32,11 +31,10 @@ from piase_gym.runs.history import Episode
 
 SCORES = ("gae", "positive", "return")
 PRIORITIES = ("rank", "proportional")
-FORBID = ConfigDict(extra="forbid")
 
 
 @dataclass
-class KnownTask:
+class KnownTask(Remembered):
     """A task that has a score.
 
     Attributes:
@@ -45,15 +43,13 @@ class KnownTask:
         last: The number of the last draw that chose it.
     """
 
-    __pydantic_config__ = FORBID
-
     task: Task
     score: float
     last: int
 
 
 @dataclass
-class ReplayMemory:
+class ReplayMemory(Remembered):
     """What prioritised level replay remembers.
 
     Attributes:
@@ -61,8 +57,6 @@ class ReplayMemory:
         known: The tasks that have a score.
         returns: Order of a step -> mean of its returns so far, and how many there were.
     """
-
-    __pydantic_config__ = FORBID
 
     count: int = 0
     known: list[KnownTask] = field(default_factory=list)
@@ -263,13 +257,9 @@ class PrioritisedLevelReplay(TaskDirector[ReplayMemory]):
         self, agent: str, choice: StepChoice, episode: Episode, advantages: NDArray[Any]
     ) -> None:
         """Score an episode by the advantages of its steps."""
-        self.take_score(agent, choice, episode, self.mean_score(advantages))
-
-    def mean_score(self, advantages: NDArray[Any]) -> float:
-        """Return the score of an episode with these advantages."""
         given = np.asarray(advantages, np.float64)
         parts = np.maximum(given, 0.0) if self.score_by == "positive" else np.abs(given)
-        return float(parts.mean())
+        self.take_score(agent, choice, episode, float(parts.mean()))
 
     def take_score(self, agent: str, choice: StepChoice, episode: Episode, score: float) -> None:
         """Remember the score of a task; if there is no room, the rule of `buffer` applies."""

@@ -26,7 +26,7 @@ from piase_gym.curricula.rule_analysis import (
     defaults,
 )
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.errors import CurriculumError, PiaseError
+from piase_gym.errors import PiaseError
 from piase_gym.runs.metric_definitions import REACHED
 from piase_gym.scenarios.reading import Key
 
@@ -283,11 +283,8 @@ def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Foun
     try:
         base = curriculum.base(world)
         given, wanted = base.largest_sizes(), curriculum.envelope(world)
-    except CurriculumError as error:
-        yield "error", (), str(error).removeprefix(f"{curriculum.source}: ")
-        return
     except PiaseError as error:
-        yield "error", (), str(error)
+        yield "error", (), str(error).removeprefix(f"{curriculum.source}: ")
         return
     larger = type(given)(**wanted)
     if given.excess(larger):

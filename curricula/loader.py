@@ -26,9 +26,8 @@ MOST_BYTES = 4_000_000
 
 def _library() -> dict[str, Path]:
     """Return the files of the library by name."""
-    folder = files("piase_gym.curricula.library")
-    found = [Path(str(entry)) for entry in folder.iterdir()]
-    return {p.name.removesuffix(SUFFIX): p for p in sorted(found) if p.name.endswith(SUFFIX)}
+    folder = Path(str(files("piase_gym.curricula.library")))
+    return {p.name.removesuffix(SUFFIX): p for p in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
 def names() -> tuple[str, ...]:

@@ -12,11 +12,11 @@ from typing import Any
 
 from piase_gym.errors import UnsupportedError
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
-from piase_gym.runs.metric_definitions import MEASURE, METRICS, MILESTONE, REACHED
+from piase_gym.runs.metric_definitions import MEASURE, METRICS, MILESTONE, REACHED, Metric
 from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.schema import ATTEMPT
-from piase_gym.runs.windows import Value, View, Window
+from piase_gym.runs.windows import Value, View
 
 _OF_STEPS = frozenset({"illegal_rate", "invalid_rate", "messages_sent", "env_steps"})
 _PARTS = (MILESTONE, MEASURE, REACHED)
@@ -70,6 +70,9 @@ class EpisodeRecord:
 class CurriculumMetrics(Metrics):
     """Metrics of the agents that follow curricula.
 
+    A metric of what is not recorded, and any event but an attempt that begins, a hint or a
+    milestone, raise `UnsupportedError`; `piase_gym.runs.Metrics` knows of all.
+
     Args:
         agents: The agents.
         milestones: The names of all milestones that there are.
@@ -100,31 +103,17 @@ class CurriculumMetrics(Metrics):
         for name, metric in (own or {}).items():
             self.define(name, metric)
 
-    def get_performance_metric(
-        self, agent_id: str, metric: str, window: Window = None, *, slot: int | None = None
-    ) -> Value:
-        """Return the value of a metric; see `piase_gym.runs.Metrics`.
-
-        Raises:
-            UnsupportedError: If what it is computed from is not recorded.
-        """
-        needed = MetricInputs.of([metric])
-        if not self.inputs.includes(needed):
+    def _find(self, metric: str) -> Metric:
+        """Return what computes a metric whose inputs are recorded."""
+        if not self.inputs.includes(MetricInputs.of([metric])):
             raise UnsupportedError(
                 f"{metric} is not recorded, for no criterion and no rule reads it; a director of "
                 "your own names the metrics that it reads in its attribute `metrics`"
             )
-        return super().get_performance_metric(agent_id, metric, window, slot=slot)
+        return super()._find(metric)
 
-    def check_event_occurred(
-        self,
-        agent_id: str,
-        signature: str | Mapping[str, Any],
-        window: Window = None,
-        *,
-        slot: int | None = None,
-    ) -> bool:
-        """Return whether an attempt began, a hint was given or a milestone was reached.
+    def _read_signature(self, signature: str | Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the signature of an attempt, a hint or a milestone; see `check_event_occurred`.
 
         Raises:
             UnsupportedError: If it is about other events, which only `piase_gym.runs.Metrics` sees.
@@ -135,7 +124,7 @@ class CurriculumMetrics(Metrics):
                 f"the meter of a curriculum does not hear of {kind or 'events without a type'}; "
                 f"it hears of {', '.join(FOLLOWED)}; piase_gym.runs.Metrics hears of all"
             )
-        return super().check_event_occurred(agent_id, signature, window, slot=slot)
+        return super()._read_signature(signature)
 
     # -- what is recorded ----------------------------------------------------------------
 

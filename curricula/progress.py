@@ -24,8 +24,14 @@ NOWHERE = -1
 """The current step of an agent that has not begun."""
 
 
+class Remembered:
+    """Base of what files of progress hold: read back, it has no other fields."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+
 @dataclass
-class AgentProgress:
+class AgentProgress(Remembered):
     """How far an agent has come.
 
     Attributes:
@@ -50,8 +56,6 @@ class AgentProgress:
         scenarios_hash: What `DevelopmentalCurriculum.hash_scenarios` returned when it began; in
             progress of earlier versions unknown, and then noted when it is resumed.
     """
-
-    __pydantic_config__ = ConfigDict(extra="forbid")
 
     agent_id: str
     curriculum: str

@@ -258,14 +258,6 @@ def load(path: str | Path) -> PiaAGIPrompt:
         raise CurriculumError("\n".join(explain(error, PiaAGIPrompt, document))) from None
 
 
-def prompt_path(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Path | None:
-    """Return the prompt file of a step, or ``None`` if it names none or there is none."""
-    if not step.prompt_reference or curriculum.folder is None:
-        return None
-    path = curriculum.folder / step.prompt_reference
-    return path if is_file(path) else None
-
-
 def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaAGIPrompt | None:
     """Return the prompt of a step with its placeholders filled, or ``None`` if there is none.
 
@@ -275,8 +267,10 @@ def prompt_of(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> PiaA
     Raises:
         CurriculumError: If the file is wrong, or the values do not fit into it.
     """
-    path = prompt_path(curriculum, step)
-    if path is None:
+    if not step.prompt_reference or curriculum.folder is None:
+        return None
+    path = curriculum.folder / step.prompt_reference
+    if not is_file(path):
         return None
     given = step.agent_config_overrides.get(PROMPT_VALUES, {})
     if not isinstance(given, Mapping):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from piase_gym.curricula.actions import Action
@@ -63,15 +63,15 @@ def analyse(step: CurriculumStep, *, branched_to: bool = True) -> Analysis:
         branched_to: Whether some rule leads to it, so that its attempts may go on after its end.
     """
     read = {n: step.need(n) for r in step.rules for n in r.condition.names if n != ATTEMPTS}
-    constants = _Constants(step)
+    constants = _constants(step)
     numbers: dict[RequiredMetric, set[float]] = {}
     for criterion in step.completion_criteria:
         need = step.need(criterion.metric, criterion.window)
-        numbers.setdefault(need, set()).update(constants.of(criterion.metric))
+        numbers.setdefault(need, set()).update(constants.get(criterion.metric, ()))
     for name, need in read.items():
-        numbers.setdefault(need, set()).update(constants.of(name))
+        numbers.setdefault(need, set()).update(constants.get(name, ()))
     points = {need: _points(step, need, sorted(known)) for need, known in numbers.items()}
-    attempts = _attempts(step, constants.of(ATTEMPTS))
+    attempts = _attempts(step, constants.get(ATTEMPTS, ()))
     cases = math.prod(len(values) for values in points.values())
     if cases * len(attempts) > MOST_CASES or _calculates(step):
         rules = set(range(len(step.rules)))
@@ -127,26 +127,21 @@ def _stays(step: CurriculumStep, outcome: Outcome, attempt: int) -> bool:
     return False
 
 
-class _Constants:
-    """The numbers that each name is compared with; names in one comparison share theirs."""
-
-    def __init__(self, step: CurriculumStep) -> None:
-        self._of: dict[str, set[float]] = {}
-        for criterion in step.completion_criteria:
-            if type(criterion.value) in (int, float):
-                self._of.setdefault(criterion.metric, set()).add(float(criterion.value))
-        for rule in step.rules:
-            for names, numbers in _comparisons(rule.condition.text):
-                shared = set(numbers).union(*(self._of.get(name, ()) for name in names))
-                met = {id(self._of[name]) for name in names if name in self._of}
-                for name, known in self._of.items():
-                    if id(known) in met:
-                        self._of[name] = shared
-                self._of.update(dict.fromkeys(names, shared))
-
-    def of(self, name: str) -> list[float]:
-        """Return the numbers that a name is compared with, sorted."""
-        return sorted(self._of.get(name, ()))
+def _constants(step: CurriculumStep) -> dict[str, set[float]]:
+    """Return the numbers that each name is compared with; names in one comparison share theirs."""
+    found: dict[str, set[float]] = {}
+    for criterion in step.completion_criteria:
+        if type(criterion.value) in (int, float):
+            found.setdefault(criterion.metric, set()).add(float(criterion.value))
+    for rule in step.rules:
+        for names, numbers in _comparisons(rule.condition.text):
+            shared = set(numbers).union(*(found.get(name, ()) for name in names))
+            met = {id(found[name]) for name in names if name in found}
+            for name, known in found.items():
+                if id(known) in met:
+                    found[name] = shared
+            found.update(dict.fromkeys(names, shared))
+    return found
 
 
 def _comparisons(text: str) -> Iterator[tuple[set[str], set[float]]]:
@@ -199,7 +194,7 @@ def _points(step: CurriculumStep, need: RequiredMetric, constants: list[float]) 
     return [*points, None] if may_be_missing else points
 
 
-def _attempts(step: CurriculumStep, constants: list[float]) -> list[int]:
+def _attempts(step: CurriculumStep, constants: Iterable[float]) -> list[int]:
     """Return the numbers of attempts to try: those near what they are compared with."""
     ends = [1, *constants, *filter(None, (step.max_attempts, step.patience))]
     near = {math.floor(end) + distance for end in ends for distance in (-1, 0, 1, 2)}

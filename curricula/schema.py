@@ -9,6 +9,7 @@ import hashlib
 import json
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -180,21 +181,14 @@ class RequiredMetric(NamedTuple):
         return None if self.window is None else {self.window[0]: self.window[1]}
 
 
-class StepContext(NamedTuple):
-    """What a step inherits from its curriculum."""
+@dataclass(frozen=True)
+class StepContext:
+    """What a step inherits from its curriculum; the folder is no part of what they say."""
 
     on_no_rule: str = "REPEAT_STEP"
-    metrics: Mapping[str, MetricDefinition] = {}
+    metrics: Mapping[str, MetricDefinition] = field(default_factory=dict)
     steps: Mapping[int, str] | None = None
-    folder: Path | None = None
-
-    def __eq__(self, other: object) -> bool:
-        """Compare all but the folder, which is no part of what a curriculum says."""
-        return isinstance(other, StepContext) and self[:-1] == other[:-1]
-
-    def __ne__(self, other: object) -> bool:
-        """Return the opposite; a tuple has an answer of its own."""
-        return not self == other
+    folder: Path | None = field(default=None, compare=False)
 
 
 MOST_RULES = 100

@@ -14,21 +14,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict
 from scipy.optimize import brentq, minimize
 from scipy.special import logsumexp
 
 from piase_gym.core.arithmetic import sum_in_order
 from piase_gym.core.rng import Stream
 from piase_gym.curricula.directors import StepChoice, check_count, check_positive, read_weights
-from piase_gym.curricula.progress import MOST
+from piase_gym.curricula.progress import MOST, Remembered
 from piase_gym.curricula.schema import DevelopmentalCurriculum
-from piase_gym.curricula.tasks import Task, TaskDirector, outcome_of
+from piase_gym.curricula.tasks import TaskDirector, outcome_of
 from piase_gym.errors import ConfigError, ProgressError
 from piase_gym.runs.history import Episode
 
 Array = NDArray[np.float64]
-FORBID = ConfigDict(extra="forbid")
 DENSITY = "log_density"
 """The key under which `StepChoice.values` has the density from which settings were drawn."""
 MAIN = 0.9
@@ -36,7 +34,7 @@ MAIN = 0.9
 
 
 @dataclass
-class PaceMemory:
+class PaceMemory(Remembered):
     """What self-paced learning remembers.
 
     Attributes:
@@ -50,8 +48,6 @@ class PaceMemory:
         values: For steps: the mean outcome of each when last played; ``None`` before that.
         updates: Updates so far.
     """
-
-    __pydantic_config__ = FORBID
 
     shares: list[float] = field(default_factory=list)
     mean: list[float] = field(default_factory=list)
@@ -218,12 +214,11 @@ class SelfPaced(TaskDirector[PaceMemory]):
         state = self.state(agent)
         normal = np.array([stream.normal() for _ in state.mean])
         place = np.array(state.mean) + np.array(state.factor) @ normal
-        settings = self.ranges.at(place.tolist())
-        order = self.steps_with_settings(self.curriculum(agent))[0].order
-        drawn = np.array([self.ranges.place(settings)])
+        task = self.task_at(agent, place.tolist())
+        drawn = np.array([self.ranges.place(task.settings)])
         gauss = np.array(state.mean), np.array(state.factor)
         values = {**self._logged_values(state), DENSITY: float(log_density(gauss, drawn)[0])}
-        return self.choose(Task(order, None, settings), values)
+        return self.choose(task, values)
 
     def _logged_values(self, state: PaceMemory) -> dict[str, Any]:
         """Return what is logged about the Gaussian."""

@@ -27,6 +27,7 @@ from piase_gym.errors import (
 if TYPE_CHECKING:
     from piase_gym.agents.base import Agent
     from piase_gym.core.world import World
+    from piase_gym.curricula.options import CurriculumOptions
 
 
 MOST_COMBINATIONS = 400
@@ -326,28 +327,27 @@ def union_envelope(curricula: Any, config: Any, director: Director | None = None
 
 
 def ensure_envelope(
-    given: Mapping[str, DevelopmentalCurriculum],
+    options: CurriculumOptions,
     config: Any,
     world: World[Any, Any],
     grow_envelope: Callable[[Mapping[str, int]], object],
     fixed: str | None = None,
-    director: Director | None = None,
 ) -> None:
     """Give an environment that was never reset the envelope that curricula need.
 
     Args:
-        given: The curricula.
+        options: The curricula, and the director that may draw settings.
         config: The config that they change.
         world: The world of the environment.
         grow_envelope: Makes room for larger configs.
         fixed: Name of a wrapper that has fixed the spaces already, if there is one.
-        director: The director that may draw settings.
 
     Raises:
         EnvelopeError: If there is such a wrapper, and the spaces are too small.
         ConfigError: If settings do not suit a step.
     """
-    wanted, now = union_envelope(given.values(), config, director), dict(world.envelope)
+    wanted = union_envelope(options.curricula.values(), config, options.director)
+    now = dict(world.envelope)
     if all(size <= now[name] for name, size in wanted.items()):
         return
     if fixed is not None:

@@ -20,7 +20,7 @@ from piase_gym.curricula.learning_path import EpisodeCountsAt, LearningPath
 from piase_gym.curricula.schema import DevelopmentalCurriculum
 from piase_gym.envs.actions import decode_answer
 from piase_gym.envs.partners import assign_partners
-from piase_gym.errors import AgentError, ConfigError
+from piase_gym.errors import AgentError, ConfigError, require_count
 from piase_gym.simulation.setup import make_env
 
 CHOICE, CHANCE = 2000, 2001
@@ -116,8 +116,7 @@ def simulate(
     """
     from piase_gym.wrappers.curriculum import CurriculumWrapper
 
-    if type(most) is not int or most < 1:
-        raise ConfigError(f"the number of episodes is 1 or more, not {most!r}")
+    require_count("the number of episodes is 1 or more", most)
     check_seed(seed)
     fields = base_fields(curriculum, config, world)
     bare = make_env(world_of(curriculum, world), None, None, fields)

@@ -81,10 +81,8 @@ class SettingRanges:
                 )
         self.pairs = [tuple(pair) for pair in (ranges or {}).values()]
         self.whole = [all(isinstance(end, int) for end in pair) for pair in self.pairs]
-        self.corners: list[Fields] = []
-        if self.names:
-            corners = itertools.product(*self.pairs)
-            self.corners = [dict(zip(self.names, corner, strict=True)) for corner in corners]
+        corners = itertools.product(*self.pairs)  # without ranges, one that is empty
+        self.corners = [dict(zip(self.names, c, strict=True)) for c in corners if c]
 
     def __len__(self) -> int:
         """Return how many fields are drawn."""
@@ -256,6 +254,11 @@ class TaskDirector(SamplingDirector, Generic[M]):
         chosen = {**values, **({} if task.seed is None else {"level": task.seed})}
         chosen |= {f"setting_{name}": value for name, value in fields.items()}
         return StepChoice(task.order, chosen, task.seed, fields, learn, task.settings)
+
+    def task_at(self, agent: str, place: Sequence[float]) -> Task:
+        """Return the task with the settings at a place of the unit cube."""
+        step = self.steps_with_settings(self.curriculum(agent))[0]
+        return Task(step.order, None, self.ranges.at(place))
 
     def new_task(self, agent: str, stream: Stream) -> Task:
         """Return a task of the named step, or of any, with a uniformly drawn level and settings."""

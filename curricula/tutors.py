@@ -17,7 +17,7 @@ from piase_gym.agents.base import Percept
 from piase_gym.curricula import actions
 from piase_gym.curricula.decisions import Decision, leads_somewhere_open, replace_action
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.errors import ConfigError, require_count, suggest
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,7 @@ class TimedHint:
 
     def __post_init__(self) -> None:
         """Check the moment and the words."""
-        if type(self.after) is not int or self.after < 1:
-            raise ConfigError(f"after is a number of steps from 1 on, not {self.after!r:.60}")
+        require_count("after is a number of steps from 1 on", self.after)
         require_text(self.words)
 
 

@@ -284,21 +284,17 @@ class MetricTypes(dict[str, Kind]):
     open = True
 
     def __missing__(self, name: str) -> Kind:
-        if self.open and name.startswith(MILESTONE):
-            return "boolean"
-        if self.open and name.startswith(MEASURE):
-            return "number"
-        raise KeyError(name)
+        if name not in self:
+            raise KeyError(name)
+        return "boolean" if name.startswith(MILESTONE) else "number"
 
     def __contains__(self, name: object) -> bool:
-        return self.get(name) is not None
+        of_worlds = self.open and str(name).startswith((MILESTONE, MEASURE))
+        return of_worlds or super().__contains__(name)
 
     def get(self, name: object, default: Any = None) -> Any:
-        """Return a kind."""
-        try:
-            return self[str(name)]
-        except KeyError:
-            return default
+        """Return a kind, or the default."""
+        return self[str(name)] if name in self else default
 
 
 def metric_types_of(

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
-from piase_gym.cli.console import console, errors, say
+from piase_gym.cli.console import console, errors, make_table, say
 from piase_gym.cli.options import KeyEnv, Modules, Prompt, Ray, Tokens
 from piase_gym.cli.results import EpisodeBar, conclude, show_learned, show_results, tell, write
 from piase_gym.core.files import require_folder
@@ -19,7 +18,6 @@ from piase_gym.errors import ConfigError, UnknownNameError
 from piase_gym.jobs import choose_backend
 
 if TYPE_CHECKING:
-    from piase_gym.benchmarks.evaluation.results import Results
     from piase_gym.benchmarks.evaluation.suites import Problem, Suite
 
 bench = typer.Typer(no_args_is_help=True, help="Play suites, measure, and report.")
@@ -195,13 +193,12 @@ def throughput(
     require_folder(out)
     with console.status("measuring; every row in turn"):
         found = measure_all(rounds=rounds, seconds=seconds)
-    table = Table("environment", title="Agent-steps per CPU-second, medians of one run")
-    table.add_column("rate", justify="right")
-    table.add_column("ratio to the first", justify="right")
-    base = found["environments"][0]["rate"]
-    for row in found["environments"]:
-        table.add_row(row["name"], f"{row['rate']:,.0f}", f"{row['rate'] / base:.3g}")
-    console.print(table)
+    rates = {row["name"]: row["rate"] for row in found["environments"]}
+    base = next(iter(rates.values()))
+    rows = [(name, f"{rate:,.0f}", f"{rate / base:.3g}") for name, rate in rates.items()]
+    columns = ("environment", "rate", "ratio to the first")
+    title = "Agent-steps per CPU-second, medians of one run"
+    console.print(make_table(columns, rows, title, columns[1:]))
     console.print(f"not installed: {', '.join(found['missing']) or 'nothing'}")
     for name, why in found["failed"].items():
         say(f"{name} failed: {why}", "yellow")
@@ -369,6 +366,7 @@ def _run(
         module: Modules to import first.
     """
     from piase_gym.benchmarks.evaluation.evaluate import evaluate
+    from piase_gym.benchmarks.evaluation.report import make_films
     from piase_gym.benchmarks.evaluation.suites import read_suite
 
     suite, policies = read_suite(name), read_choices(policy, usual)
@@ -386,16 +384,8 @@ def _run(
         )
     show_results(results)
     try:
-        _film(suite, results, policies, out)
+        make_films(suite.settings(results.split)[0], policies, results, out)
         write(out)
     except OSError as error:
         errors.print(Text.assemble(("no report:", "yellow"), f" {error}"), soft_wrap=True)
     conclude(results)
-
-
-def _film(suite: Suite, results: Results, policies: Any, out: Path) -> None:
-    """Make the films of a report."""
-    from piase_gym.benchmarks.evaluation.report import make_films
-
-    settings, _ = suite.settings(results.split)
-    make_films(settings, policies, results, out)

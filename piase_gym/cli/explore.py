@@ -144,12 +144,10 @@ def _explore(team: Exploration, pause: float, live: bool) -> None:
     team.initialize()
     if live:
         with Live(picture(team), console=console, auto_refresh=False) as shown:
-            while True:
-                goes_on = team.step()
+            while team.step():
                 shown.update(picture(team), refresh=True)
-                if not goes_on:
-                    break
                 time.sleep(pause)
+            shown.update(picture(team), refresh=True)
     else:
         while team.step():
             pass
@@ -160,7 +158,9 @@ def picture(team: Exploration) -> RenderableType:
     """Return what the team has seen, where it is, what it has found, and what was said last."""
     env, memory = team.env, team.shared_memory
     title = f"{env.world.name}, step {env.time_step}, seed {env.seed}"
-    drawn, beside = team.map.lines, [*_agents(team), Text(), *_object_rows(team)]
+    drawn, objects = team.map.lines, list(team.map.objects)
+    count, names = _line(f"objects seen: {len(objects)}"), Text(plain(", ".join(objects)), "green")
+    beside = [*_agents(team), Text(), count, names]
     chart = Text("\n").join(_coloured(line) for line in drawn)
     chart.no_wrap, chart.overflow = True, "crop"
     table = Table.grid(padding=(0, 3))
@@ -176,10 +176,7 @@ def picture(team: Exploration) -> RenderableType:
 
 def _coloured(line: str) -> Text:
     """Return a row of the map in colours; an agent is an arrow and a number."""
-    text = Text()
-    for sign in line:
-        text.append(sign, STYLES.get(sign, "bold magenta"))
-    return text
+    return Text.assemble(*((sign, STYLES.get(sign, "bold magenta")) for sign in line))
 
 
 def _agents(team: Exploration) -> list[Text]:
@@ -197,12 +194,6 @@ def _agents(team: Exploration) -> list[Text]:
 def _short(position: Any) -> str:
     """Return a position in a few characters."""
     return ",".join(map(str, position)) if isinstance(position, list | tuple) else str(position)
-
-
-def _object_rows(team: Exploration) -> list[Text]:
-    """List the objects."""
-    names = list(team.map.objects)
-    return [_line(f"objects seen: {len(names)}"), Text(plain(", ".join(names)), "green")]
 
 
 def _line(words: str, style: str = "") -> Text:

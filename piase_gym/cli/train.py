@@ -12,7 +12,7 @@ from rich.table import Table
 
 from piase_gym.cli.console import StepBar, console, errors, print_error, say
 from piase_gym.cli.options import Modules, Ray, Settings, WorldName
-from piase_gym.errors import ConfigError, JobError, suggest
+from piase_gym.errors import ConfigError, JobError, require_known
 from piase_gym.play.settings import read_pairs, read_settings, read_value, split_pair
 
 if TYPE_CHECKING:
@@ -187,8 +187,7 @@ def read_options(
     found: dict[str, Any] = {}
     for text in options or ():
         key, value = split_pair(text, "{!r} is no setting; write key=value, such as epochs=4")
-        if key not in model.model_fields:
-            raise ConfigError(f"unknown setting {key!r}; {suggest(key, model.model_fields)}")
+        require_known("setting", key, model.model_fields)
         if key in taken or key in found or key in ("task", "config", "partners"):
             raise ConfigError(f"the setting {key!r} is given twice, or has an option of its own")
         found[key] = read_value(value, model.model_fields[key])

@@ -243,53 +243,46 @@ def _play_singly(shard: Shard, players: Players, out: StepTable | Datasets) -> s
     world, digests = players.world, list[str]()
     for number in range(shard.num_envs):
         runner = EpisodeRunner(world, world_spec(world.name))
-        rows = _Rows(out, number, shard)
-        over, agents = True, list[Agent]()
+        agents = list[Agent]()
         for step in range(shard.steps):
-            if over:
+            if step == 0 or not any(world.alive):
                 runner.reset(shard.seed + number if step == 0 else None)
                 assert runner.seed is not None
                 agents = players.seated()
                 for seat, agent in enumerate(agents):
                     agent.reset(partner_seed(runner.seed, seat))
-            over = rows.step(agents, runner)
+            out.add(_play_step(shard, number, agents, runner))
         digests.append(world.digest())
     return digest_json(digests)
 
 
-class _Rows:
-    """Steps an environment, and writes what its agents saw and did."""
-
-    def __init__(self, out: StepTable | Datasets, number: int, shard: Shard) -> None:
-        self.out, self.number, self.keep = out, number, shard.keep
-        self.episodes = shard.format == "minari"
-
-    def step(self, agents: Any, runner: EpisodeRunner) -> bool:
-        """Let all agents act once, and return whether the episode is over."""
-        world, step = runner.world, runner.steps
-        playing = [seat for seat, on in enumerate(world.alive) if on]
-        rows: dict[str, Any] = {"agent": playing}
-        if self.keep != "actions":
-            vectors = world.vectors()
-            rows["observation"] = np.stack([vectors[seat] for seat in playing])
-        if self.keep == "text":
-            rows["text"] = [world.observation_text(seat) for seat in playing]
-        acts = ask_all(agents, runner)
-        if self.episodes:
-            rows["action"] = [action_number(world, seat, acts[seat]) for seat in playing]
-        else:
-            rows["action"] = [action_index(world, seat, acts[seat]) for seat in playing]
-            rows["command"] = [_line(world, seat, acts[seat]) for seat in playing]
-        result = runner.step(acts)
-        if self.episodes:
-            vectors = world.vectors()
-            rows["after"] = [vectors[seat] for seat in playing]
-        rows["reward"] = [float(result.rewards[seat]) for seat in playing]
-        rows["terminated"] = [bool(result.terminated[seat]) for seat in playing]
-        rows["truncated"] = [bool(result.truncated[seat]) for seat in playing]
-        same = {"env": self.number, "seed": runner.seed, "step": step}
-        self.out.add({**rows, **{name: [value] * len(playing) for name, value in same.items()}})
-        return not any(world.alive)
+def _play_step(
+    shard: Shard, number: int, agents: Sequence[Agent], runner: EpisodeRunner
+) -> dict[str, Any]:
+    """Let all agents of an environment act once, and return what they saw and did."""
+    world, step, episodes = runner.world, runner.steps, shard.format == "minari"
+    playing = [seat for seat, on in enumerate(world.alive) if on]
+    rows: dict[str, Any] = {"agent": playing}
+    if shard.keep != "actions":
+        vectors = world.vectors()
+        rows["observation"] = np.stack([vectors[seat] for seat in playing])
+    if shard.keep == "text":
+        rows["text"] = [world.observation_text(seat) for seat in playing]
+    acts = ask_all(agents, runner)
+    if episodes:
+        rows["action"] = [action_number(world, seat, acts[seat]) for seat in playing]
+    else:
+        rows["action"] = [action_index(world, seat, acts[seat]) for seat in playing]
+        rows["command"] = [_line(world, seat, acts[seat]) for seat in playing]
+    result = runner.step(acts)
+    if episodes:
+        vectors = world.vectors()
+        rows["after"] = [vectors[seat] for seat in playing]
+    rows["reward"] = [float(result.rewards[seat]) for seat in playing]
+    rows["terminated"] = [bool(result.terminated[seat]) for seat in playing]
+    rows["truncated"] = [bool(result.truncated[seat]) for seat in playing]
+    same = {"env": number, "seed": runner.seed, "step": step}
+    return rows | {name: [value] * len(playing) for name, value in same.items()}
 
 
 def _line(world: World[Any, Any], seat: int, act: Any) -> str | None:

@@ -56,18 +56,13 @@ def short_name(job: Any) -> str:
     return f"{job!r:.120}"
 
 
-def no_parts(job: Any) -> Sequence[Any]:
-    """Return the job itself: it cannot be divided."""
-    return (job,)
-
-
 def run_jobs(
     jobs: Iterable[J],
     perform: Callable[[J], Any],
     backend: Backend | None = None,
     *,
     name: Callable[[J], str] = short_name,
-    parts: Callable[[J], Sequence[J]] = no_parts,
+    parts: Callable[[J], Sequence[J]] = lambda job: (job,),
     more: bool = False,
 ) -> Iterator[Outcome[J]]:
     """Do jobs, and yield the outcome of each when it is finished.

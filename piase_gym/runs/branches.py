@@ -101,9 +101,8 @@ class RunUntilCut:
         self.run, self.slot, self._players = run, slot, players
         self.agents: dict[str, Agent] = {}
         self.notes: list[str] = []
-        named = run.manifest.get("policies")
         for name in run.agents:
-            logged = named.get(name) if isinstance(named, Mapping) else None
+            logged = run.manifest.get("policies", {}).get(name)
             policy = players.get(name) or _named_policy(logged)
             why = why_untrusted(logged) if isinstance(logged, str) else None
             if name not in players and why is not None:
@@ -404,14 +403,7 @@ class RunUntilCut:
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
         steps = _steps(name, change.actions[name]) if change and name in change.actions else {}
-        if count + 1 not in steps:
-            return act
-        wanted = steps[count + 1]
-        return (
-            read_act(wanted)
-            if isinstance(wanted, Mapping)
-            else decode_answer(world, number, wanted)
-        )
+        return _read(world, number, steps[count + 1]) if count + 1 in steps else act
 
 
 def _steps(name: str, wanted: Any) -> dict[int, Any]:
@@ -426,11 +418,16 @@ def _steps(name: str, wanted: Any) -> dict[int, Any]:
     return dict(wanted)
 
 
+def _read(world: World[Any, Any], number: int, given: Any) -> Any:
+    """Return the act that a user means, who may give a command as logs write it."""
+    return read_act(given) if isinstance(given, Mapping) else decode_answer(world, number, given)
+
+
 def _check_act(world: World[Any, Any], number: int, act: Any, step: int) -> None:
     """Raise `ActionError` if an act is not a command; at the cut it also has to be legal."""
     name = world.agents[number]
     try:
-        found = read_act(act) if isinstance(act, Mapping) else decode_answer(world, number, act)
+        found = _read(world, number, act)
     except (TypeError, RunError) as error:
         raise ActionError(f"{act!r:.80} is no command of {name}: {error}") from None
     if isinstance(found, Command):

@@ -211,7 +211,10 @@ class ColumnRecorder:
     def _hear(self, event: Event) -> None:
         """Take note of an event."""
         if event.kind == "batch_ended":  # every reset that the states include was posted before
-            self._look_around()
+            if self.step >= self._due:
+                self._due += self.options.digest_every
+                self._take_digests(self.file.last)
+                self.file.sinks.complain()
             return
         ns, data, file, env = self._now_ns(), event.data, self.file, self.env
         if len(env.configs) > self._configs:
@@ -243,13 +246,6 @@ class ColumnRecorder:
         else:
             own_line(data)
             file.take("log", ns, agent=event.agent, data=data)
-
-    def _look_around(self) -> None:
-        """Take digests and report failures of sinks, if it is time."""
-        if self.step >= self._due:
-            self._due += self.options.digest_every
-            self._take_digests(self.file.last)
-            self.file.sinks.complain()
 
     def _take_digests(self, ns: int) -> None:
         """Take note of the digests of all states."""

@@ -17,14 +17,7 @@ from typing import Any
 import numpy as np
 
 from piase_gym.agents.base import require_distinct
-from piase_gym.errors import (
-    AgentError,
-    ConfigError,
-    LogWriteError,
-    require_count,
-    require_known,
-    suggest,
-)
+from piase_gym.errors import AgentError, ConfigError, LogWriteError, require_count, require_known
 from piase_gym.runs.branches import (
     BRANCHES,
     PARTNER,
@@ -188,9 +181,8 @@ def _check(
         example = vary if isinstance(vary, str) else "layout"
         raise ConfigError(f"vary is a list of streams, such as [{example!r}]")
     known = [*STREAMS, *(PARTNER + name for name in run.agents)]
-    strange = [name for name in vary if name not in known]
-    if strange:
-        raise ConfigError(f"unknown random stream {strange[0]!r}; {suggest(strange[0], known)}")
+    for name in vary:
+        require_known("random stream", name, known)
 
 
 def _check_logs(run: Run, folder: Path, pairs: int) -> None:

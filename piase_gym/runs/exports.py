@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.agents.llm.prompt import Prompt
-from piase_gym.errors import ConfigError, RunError, require_known, suggest
+from piase_gym.errors import ConfigError, RunError, require_known
 from piase_gym.runs.agent_lines import ONLY_FULL, goal_prefix, step_events
 from piase_gym.runs.chat_export import check_prompt, transcripts
 from piase_gym.runs.json_values import encode
@@ -102,8 +102,7 @@ def format_of(place: Path, format: str | None) -> str:
     if kind is None:
         endings = f"allowed: {', '.join(ENDINGS)}; or name a format: {', '.join(known)}"
         raise ConfigError(f"the ending of {place.name!r} is unknown; {endings}")
-    if kind not in known:
-        raise ConfigError(f"unknown format {kind!r}; {suggest(kind, known)}")
+    require_known("format", kind, known)
     if packed and kind not in ("jsonl", "chat", "minari"):
         raise ConfigError(f"{place}: only JSON Lines are written as {place.suffix}")
     return kind

@@ -183,11 +183,20 @@ class Metrics(PiaAVTInterface):
             window: How far to look back, as for metrics.
             slot: Only what happened in this environment of a batch.
         """
+        wanted = self._read_signature(signature)
+        view = self.view(agent_id, window, slot)
+        return any(_matches(event, wanted) for event in view.lines())
+
+    def _read_signature(self, signature: str | Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the fields of an event that is asked for, and their values.
+
+        Raises:
+            ConfigError: If it is no event type and no mapping.
+        """
         wanted = {"event_type": signature} if isinstance(signature, str) else signature
         if not isinstance(wanted, Mapping) or not wanted:
             raise ConfigError(f"a signature is an event type or a mapping, not {signature!r:.60}")
-        view = self.view(agent_id, window, slot)
-        return any(_matches(event, wanted) for event in view.lines())
+        return wanted
 
     def define(self, name: str, metric: Metric) -> None:
         """Register a metric of your own; it is called with a `View`.

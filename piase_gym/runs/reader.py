@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +14,7 @@ from piase_gym.errors import ConfigError, RunError
 from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.options import Levels
-from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, rank
+from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, describe_damage, rank
 
 _TEXTS = tuple(
     name for name in (*FIELDS, *MORE_FIELDS) if name not in ("event_data", "step", "episode")
@@ -42,8 +43,6 @@ class Run:
         self.manifest: dict[str, Any] = first["event_data"]
         self.run_id: str = first["simulation_run_id"]
         self.experiment_id: str = first["experiment_id"]
-        self._summary: dict[str, Any] | None = None
-        self._problems: list[Problem] | None = None
 
     def __repr__(self) -> str:
         """Name the run."""
@@ -99,14 +98,11 @@ class Run:
         """Yield lines as they stand in the file, and their events."""
         bad = 0
         for raw in raw_lines(self.path, self.level):
-            found = raw if isinstance(raw, Problem) else parse(raw)
-            if isinstance(found, dict):
-                assert not isinstance(raw, Problem)
-                problem = lacking(found)
-                if not problem:
-                    yield raw, found
-                    continue
-                found = Problem(raw.number, problem)
+            found = event_of(raw)
+            if not isinstance(found, Problem):
+                assert isinstance(raw, Raw)
+                yield raw, found
+                continue
             bad += 1
             if bad > MOST_BAD:
                 found = Problem(found.line, GIVEN_UP)
@@ -123,23 +119,21 @@ class Run:
 
     # -- what the ends say ----------------------------------------------------------------
 
-    def _look(self) -> None:
-        """Read through the run once, for its end and its problems."""
+    @functools.cached_property
+    def _end(self) -> tuple[dict[str, Any], list[Problem]]:
+        """The data of the last line, if it ends the run, and all problems: it is read once."""
         problems: list[Problem] = []
         last: Event | None = None
         for event in self.events(report=problems.append):
             last = event
         data = last["event_data"] if last is not None else {}
         complete = last is not None and last["event_type"] == "SIMULATION_CONTROL"
-        self._summary = data if complete and data.get("control") == "end" else {}
-        self._problems = problems
+        return (data if complete and data.get("control") == "end" else {}), problems
 
     @property
     def summary(self) -> dict[str, Any] | None:
         """The summary of the last line, or ``None`` if the run was cut short."""
-        if self._summary is None:
-            self._look()
-        found = (self._summary or {}).get("summary")
+        found = self._end[0].get("summary")
         return dict(found) if isinstance(found, Mapping) else None
 
     @property
@@ -150,9 +144,7 @@ class Run:
     @property
     def problems(self) -> list[Problem]:
         """The lines that cannot be read, and what is wrong with them."""
-        if self._problems is None:
-            self._look()
-        return list(self._problems or ())
+        return list(self._end[1])
 
     # -- as tables ------------------------------------------------------------------------
 
@@ -189,6 +181,15 @@ class Run:
             return connection.execute(query).fetchall()
 
 
+def event_of(raw: Raw | Problem) -> Event | Problem:
+    """Return the event of a line, which has all fields, or what is wrong with the line."""
+    if isinstance(raw, Problem):
+        return raw
+    event = parse(raw)
+    lacks = "" if isinstance(event, Problem) else lacking(event)
+    return Problem(raw.number, lacks) if lacks else event
+
+
 def lacking(event: Mapping[str, Any]) -> str:
     """Say which field of a line is missing or of a wrong type, or return an empty string."""
     if (
@@ -210,8 +211,7 @@ def lacking(event: Mapping[str, Any]) -> str:
 
 def damaged(path: Path, number: int, error: Exception) -> RunError:
     """Return the error for a line with `event_data` that does not fit its kind."""
-    reason = f"lacks {error}" if isinstance(error, KeyError) else f"is damaged: {error}"
-    return RunError(f"{path}: line {number}: event_data {reason}")
+    return RunError(f"{path}: line {number}: event_data {describe_damage(error)}")
 
 
 def read(path: str | os.PathLike[str], *, level: str | None = None) -> Run:
@@ -239,14 +239,10 @@ def read(path: str | os.PathLike[str], *, level: str | None = None) -> Run:
     first = next(iter(raw_lines(place, level)), None)
     if first is None:
         raise RunError(f"{place}: line 1: the log is empty")
-    found = first if isinstance(first, Problem) else parse(first)
+    found = event_of(first)
     if isinstance(found, Problem):
         raise RunError(f"{place}: {found}")
-    problem = lacking(found)
-    data = found.get("event_data")
-    if problem:
-        raise RunError(f"{place}: line 1: {problem}")
-    started = isinstance(data, dict) and data.get("control") == "start"
+    started = found["event_data"].get("control") == "start"
     if found["event_type"] != "SIMULATION_CONTROL" or not started:
         raise RunError(
             f"{place}: line 1: a run starts with its manifest, not {found['event_type']}"
@@ -263,8 +259,8 @@ def _last_manifest(path: Path, level: str | None, first: dict[str, Any]) -> dict
     """Return the manifest that applies: that of the first line, or of a rebuild before a reset."""
     manifest = first
     for raw in itertools.islice(raw_lines(path, level), 1, FIRST_LINES):
-        event = raw if isinstance(raw, Problem) else parse(raw)
-        if isinstance(event, Problem) or lacking(event):
+        event = event_of(raw)
+        if isinstance(event, Problem):
             continue
         data = event["event_data"]
         if data.get("control") == REBUILD:

@@ -108,8 +108,8 @@ class Replayer:
         self.run = run
         self.report = ReplayReport()
         self.settled = False
-        self.on_reset: Callable[[int, Event], None] | None = None
-        self.on_step: Callable[[int, Event, Any], None] | None = None
+        self.on_reset: Callable[[int, Event], object] = lambda slot, event: None
+        self.on_step: Callable[[int, Event, Any], object] = lambda slot, event, result: None
         self._recalled = _descriptions(run)
         self._worlds: dict[int, World[Any, Any]] = {0: self._rebuild()}
         self._pending: dict[int, Any] = {}
@@ -234,10 +234,7 @@ class Replayer:
         if type(seed) is not int or not 0 <= seed < 1 << 63:
             raise RunError(f"seed {seed!r} is not a seed")
         world.reset(seed)
-        self.report.episodes += 1
-        self.verifier.entered(number, event, world, seed, 0)
-        if self.on_reset is not None:
-            self.on_reset(slot, event)
+        self._enter(number, event, world, seed, 0)
 
     def _restore(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Restore the state in a line's snapshot."""
@@ -248,13 +245,18 @@ class Replayer:
         waiting = snapshot.get("next_config")
         if waiting is not None:
             self._pending[slot] = world.config.written(waiting)
-        self.report.episodes += 1
         episode = snapshot.get("episode") or {}
         known = 0 if world.states is None else int(world.states["t"][0])  # slots tell no episode
         seed, steps = episode.get("seed", data["seed"]), episode.get("steps", known)
+        self._enter(number, event, world, seed, steps)
+
+    def _enter(
+        self, number: int, event: Event, world: World[Any, Any], seed: int, steps: int
+    ) -> None:
+        """Check the line of an episode that goes on from here."""
+        self.report.episodes += 1
         self.verifier.entered(number, event, world, seed, steps)
-        if self.on_reset is not None:
-            self.on_reset(slot, event)
+        self.on_reset(event["event_data"].get("slot", 0), event)
 
     def _reconfigure(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Take note of a new config for the next reset."""
@@ -314,8 +316,7 @@ class Replayer:
         result = world.step(acts)
         self.report.steps += 1
         self.verifier.stepped(number, event, world, acts, result)
-        if self.on_step is not None:
-            self.on_step(slot, event, result)
+        self.on_step(slot, event, result)
 
     def _snapshot(self, number: int, event: Event, data: dict[str, Any]) -> None:
         """Compare a stored snapshot field by field."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from piase_gym.errors import ConfigError, suggest
+from piase_gym.errors import ConfigError, require_known
 
 Event = dict[str, Any]
 """A line of a log, as it was read."""
@@ -67,10 +67,8 @@ def level_of(name: object) -> str:
     Raises:
         ConfigError: If there is no such level.
     """
-    found = LEVEL_ALIASES.get(name, name) if isinstance(name, str) else name
-    if found not in LEVELS:
-        raise ConfigError(f"unknown level {name!r}; {suggest(name, (*LEVELS, *LEVEL_ALIASES))}")
-    return str(found)
+    require_known("level", name, (*LEVELS, *LEVEL_ALIASES))
+    return LEVEL_ALIASES.get(str(name), str(name))
 
 
 def rank(level: str) -> int:
@@ -171,6 +169,11 @@ def played_out(reason: object) -> bool:
         reason: Its result, or why it was broken off; see `piase_gym.core.commands.Result`.
     """
     return reason in GOAL_OF_RESULT
+
+
+def describe_damage(error: Exception) -> str:
+    """Say what damaged values lack, or that they are of a wrong type; see `LINE_DAMAGE`."""
+    return f"lacks {error}" if isinstance(error, KeyError) else f"is damaged: {error}"
 
 
 def moment_of(timestamp: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from piase_gym.runs.log_file import Problem, parse, raw_lines
-from piase_gym.runs.schema import played_out
+from piase_gym.runs.schema import describe_damage, played_out
 
 
 @dataclass
@@ -95,14 +95,9 @@ def stats(path: str | os.PathLike[str]) -> Stats:
             _count_goal(event, found)
         except (orjson.JSONDecodeError, KeyError, TypeError) as error:
             parsed = parse(raw)
-            found.miss(parsed if isinstance(parsed, Problem) else _damage(raw.number, error))
+            damage = Problem(raw.number, f"the line {describe_damage(error)}")
+            found.miss(parsed if isinstance(parsed, Problem) else damage)
     return found
-
-
-def _damage(number: int, error: Exception) -> Problem:
-    """Say what a line lacks, or has of a wrong type."""
-    lacks = isinstance(error, KeyError)
-    return Problem(number, f"the line lacks {error}" if lacks else f"the line is damaged: {error}")
 
 
 def _count_goal(event: dict[str, Any], found: Stats) -> None:

@@ -108,34 +108,26 @@ def sql_metric(query: str) -> Callable[[View], Any]:
     return compute
 
 
+_EPISODE = "agent result episode slot attempt seed start end length messages hints total".split()
+_STEP = "step episode slot attempt messages outcome reward".split()
+_REAL = ("total", "reward")
+
+
 def _tables(view: View) -> dict[str, Any]:
     """Return the episodes, steps and events of a view as Arrow tables."""
     arrow = need("pyarrow", "a metric in SQL")
-    text, whole, real = arrow.string(), arrow.int64(), arrow.float64()
-    episodes = arrow.schema(
-        [
-            *((name, text) for name in ("agent", "result")),
-            *((n, whole) for n in "episode slot attempt seed start end length".split()),
-            *((n, whole) for n in ("messages", "hints")),
-            ("total", real),
-        ]
-    )
-    steps = arrow.schema(
-        [
-            *((name, whole) for name in ("step", "episode", "slot", "attempt", "messages")),
-            ("outcome", text),
-            ("reward", real),
-        ]
-    )
-    events = arrow.schema(
-        [*((n, whole if n in ("step", "episode") else text) for n in (*FIELDS, *MORE_FIELDS))]
-    )
-    rows = [{f: getattr(row, f) for f in episodes.names} for row in view.episodes]
+    whole = "step episode slot attempt seed start end length messages hints".split()
+    kinds = dict.fromkeys(whole, arrow.int64()) | dict.fromkeys(_REAL, arrow.float64())
+
+    def table(names: Iterable[str], rows: list[dict[str, Any]]) -> Any:
+        schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in names])
+        return arrow.Table.from_pylist(rows, schema=schema)
+
     lines = [
         {**line, "event_data": orjson.dumps(line["event_data"]).decode()} for line in view.lines()
     ]
     return {
-        "episodes": arrow.Table.from_pylist(rows, schema=episodes),
-        "steps": arrow.Table.from_pylist([step._asdict() for step in view.steps], schema=steps),
-        "events": arrow.Table.from_pylist(lines, schema=events),
+        "episodes": table(_EPISODE, [vars(row) for row in view.episodes]),
+        "steps": table(_STEP, [step._asdict() for step in view.steps]),
+        "events": table(COLUMNS, lines),
     }

@@ -12,9 +12,9 @@ from typing import Any
 import xxhash
 
 from piase_gym.errors import PiaseError
-from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, has_columns, parse, raw_lines
+from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, has_columns, raw_lines
 from piase_gym.runs.manifest import spec_of
-from piase_gym.runs.reader import lacking
+from piase_gym.runs.reader import event_of
 from piase_gym.runs.schema import (
     EVENT_TYPES,
     GOAL_STATES,
@@ -120,15 +120,12 @@ class _Checker:
     def line(self, raw: Raw) -> None:
         """Check one line."""
         report, number = self.report, raw.number
-        event = parse(raw)
+        event = event_of(raw)
+        if not isinstance(event, Problem) and (wrong := _malformed(event) or _odd_step(event)):
+            event = Problem(number, wrong)
         if isinstance(event, Problem):
             report.add(event.line, event.reason, event.severity)
             self.last_id += 1  # what stood there is reported once, here
-            return
-        problem = lacking(event) or _malformed(event) or _odd_step(event)
-        if problem:
-            report.add(number, problem)
-            self.last_id += 1
             return
         if self.ended:
             report.add(number, "there is a line after the summary")
@@ -243,8 +240,7 @@ class _Checker:
 def _malformed(event: Mapping[str, Any]) -> str:
     """Say what is wrong with the values of a line's fields, or return an empty string."""
     for name in ("simulation_run_id", "experiment_id", "agent_id", "source_component_id"):
-        value = event[name]
-        if not isinstance(value, str) or not value.strip():
+        if not event[name].strip():
             return f"the field {name!r} is blank or not a string"
     if not moment_of(event["timestamp"]):
         return f"the timestamp {event['timestamp']!r:.60} is not ISO 8601 in UTC with a fraction"

@@ -156,12 +156,14 @@ class RealTime(Clock):
         self.late = self._collect()
         self._tick += 1
         self.now += self.step_ms
-        text = f"no answer within {self.step_ms:.0f} ms"
-        return {n: self._next_answer(n, InvalidAction(Outcome.TIMEOUT, text)) for n in seats}
+        none = InvalidAction(Outcome.TIMEOUT, f"no answer within {self.step_ms:.0f} ms")
+        waiting = ((number, self._waiting.get(number)) for number in seats)
+        return {number: answers.popleft() if answers else none for number, answers in waiting}
 
     def submit(self, number: int, answer: Any) -> None:
         """Let an answer wait for the end of the step."""
-        self._waiting.setdefault(number, deque()).append(answer)
+        most = 1 if self._policy == "latest" else None
+        self._waiting.setdefault(number, deque(maxlen=most)).append(answer)
 
     @abstractmethod
     def _start(self, world: World[Any, Any], number: int, agent: Agent, step: int) -> _Request:
@@ -195,17 +197,6 @@ class RealTime(Clock):
             if not (steps and self._policy == "drop"):
                 self.submit(number, request.answer)
         return late
-
-    def _next_answer(self, number: int, missing: InvalidAction) -> Any:
-        """Return an agent's answer to carry out now."""
-        waiting = self._waiting.get(number)
-        if not waiting:
-            return missing
-        if self._policy == "latest":
-            answer = waiting[-1]
-            waiting.clear()
-            return answer
-        return waiting.popleft()
 
     def close(self) -> None:
         """Forget the agents that are still thinking; their threads end with their answers."""

@@ -137,9 +137,7 @@ def make_clock(
     every = {n: _positive("a period", by_number.get(n, usual), 0) for n in range(len(names))}
     if world_period is not None:
         world_period = _positive("the period of the world", world_period, 0)
-    per_agent = isinstance(durations, Mapping) and any(name in names for name in durations)
-    if per_agent:
-        assert isinstance(durations, Mapping)
+    if isinstance(durations, Mapping) and any(name in names for name in durations):
         lasting: dict[int, Any] = {_seat(name, names): v for name, v in durations.items()}
     else:
         lasting = dict.fromkeys(range(len(names)), 0.0 if durations is None else durations)

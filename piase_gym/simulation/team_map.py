@@ -44,7 +44,10 @@ class TeamMap:
 
     def draw(self) -> None:
         """Draw what the agents in play see now, and what agents that have just ended saw."""
-        for record in self._present():
+        engine = self.env.engine
+        for record in engine.records.values():
+            if not engine.in_play(record) and record.last is None:
+                continue
             here = place_of(record.surroundings.position)
             self._draw_window(record)
             if here is not None:
@@ -59,11 +62,6 @@ class TeamMap:
                 lies = None if "in_picture" in entry else place_of(entry["position"])
                 if self.objects.get(thing.name) is None:
                     self.objects[thing.name] = lies
-
-    def _present(self) -> list[Any]:
-        """Return the records of the agents that are in play or have ended."""
-        engine = self.env.engine
-        return [r for r in engine.records.values() if engine.in_play(r) or r.last is not None]
 
     def _draw_window(self, record: Any) -> None:
         """Draw the columns ahead of an agent of a house."""

@@ -108,7 +108,8 @@ class BatchRun(Session):
         if self.note_look(
             EvaluationResult(int(won.sum()), won.size, mean_return(returns.sum(), won.size))
         ):
-            save_policies(self.policy_file, self.trainer, self.settings)
+            played = playable(self.trainer, self.settings.model_dump(mode="json"))
+            write_torch(self.policy_file, played)
 
     def _save(self) -> None:
         """Write a checkpoint."""
@@ -127,17 +128,12 @@ def require_sound(policies: Iterable[Policy], steps: int) -> None:
         raise TrainingError(message) from error
 
 
-def save_policies(path: Path, trainer: ppo.Trainer, settings: TrainSettings) -> None:
-    """Write the policies of a run, one for each role, and what they are for.
-
-    ``torch.load(path, weights_only=True)["policies"]`` are their parameters by name;
-    ``ppo:<path>`` plays them.
-    """
-    write_torch(path, playable(trainer, settings.model_dump(mode="json")))
-
-
 def playable(trainer: ppo.Trainer, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a file that ``ppo:<path>`` plays: policies, and what they are for."""
+    """Return the content of a file that ``ppo:<path>`` plays: policies, and what they are for.
+
+    ``torch.load(path, weights_only=True)["policies"]`` are their parameters by name, one for each
+    role.
+    """
     env, learners = trainer.env, trainer.learners
     card = {
         "format": FORMAT,

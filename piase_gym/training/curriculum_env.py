@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 import piase_gym
 from piase_gym.agents import make_agent
-from piase_gym.benchmarks.evaluation.levels import keep_to, train_apart
+from piase_gym.benchmarks.evaluation.levels import keep_to
 from piase_gym.core.commands import RESULTS
 from piase_gym.core.world import World
 from piase_gym.curricula import ProgressStore
@@ -126,12 +127,7 @@ def make_curriculum_env(
     from piase_gym.wrappers.avt_log import AvtLogger
     from piase_gym.wrappers.curriculum import CurriculumWrapper
 
-    def keep(env: Any) -> None:
-        if part is None:
-            train_apart(env)
-        else:
-            keep_to(env, part)
-
+    keep = functools.partial(keep_to, part=part or "train", spare_fixed=part is None)
     for policy in curriculum.partners.values():
         make_agent(policy, trusted=False)
     name, fields = world_of(curriculum, world), base_fields(curriculum, config, world)
@@ -140,9 +136,7 @@ def make_curriculum_env(
     if not issubclass(load_part(spec.world, spec), ArrayWorld):
         if log is not None:
             raise ConfigError(f"{spec.name} is played in slots, whose steps are not logged")
-        seats: dict[str, Any] = {} if curriculum.agent is None else {"agent": curriculum.agent}
-        if curriculum.partners:
-            seats["partners"] = dict(curriculum.partners)
+        seats = {"agent": curriculum.agent, "partners": dict(curriculum.partners) or None}
         slots = ParallelCurricula(
             name, curriculum, slots=num_envs, workers=0, **options, **seats, **fields
         )

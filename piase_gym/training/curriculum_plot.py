@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
@@ -195,16 +197,12 @@ def draw_success(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -
 
 def draw_rates(points: Sequence[tuple[int, int, float]], axes: Any, rows: dict[int, int]) -> None:
     """Draw the success of each attempt, with one line for each stay in a step."""
-    start = 0
-    for number in range(1, len(points) + 1):
-        if number == len(points) or points[number][1] != points[start][1]:
-            stay = points[start:number]
-            colour = COLOURS[rows[stay[0][1]] % len(COLOURS)]
-            xs, ys = [at for at, _, _ in stay], [rate for _, _, rate in stay]
-            axes.plot(xs, ys, "o-", color=colour, markersize=3, linewidth=1.2)
-            middle = (xs[0] + xs[-1]) / 2
-            axes.annotate(
-                str(stay[0][1]), (middle, 1.0), (0, 6), textcoords="offset points", color=colour,
-                ha="center", fontsize=8, annotation_clip=False,
-            )  # fmt: skip
-            start = number
+    for order, group in itertools.groupby(points, key=operator.itemgetter(1)):
+        xs, _, ys = zip(*group, strict=True)
+        colour = COLOURS[rows[order] % len(COLOURS)]
+        axes.plot(xs, ys, "o-", color=colour, markersize=3, linewidth=1.2)
+        middle = (xs[0] + xs[-1]) / 2
+        axes.annotate(
+            str(order), (middle, 1.0), (0, 6), textcoords="offset points", color=colour,
+            ha="center", fontsize=8, annotation_clip=False,
+        )  # fmt: skip

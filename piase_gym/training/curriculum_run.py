@@ -86,13 +86,10 @@ class CurriculumTraining:
         settings.check_names(self.curriculum)
         self._check_folder()
         self.interrupted = False
-        known = (self.folder / SETTINGS).exists()
-        if known and not resume:
-            raise StorageError(f"there is a run in {self.folder}; --resume goes on with it")
-        if resume and not known:
-            raise StorageError(f"there is no run in {self.folder} to go on with")
         if resume:
             settings.check_goes_on(folder)
+        elif (self.folder / SETTINGS).exists():
+            raise StorageError(f"there is a run in {self.folder}; --resume goes on with it")
         ppo_settings = self._ppo_settings()
         ppo = import_ppo()  # torch takes seconds, so what can be checked without it comes first
         self._threads = ppo.torch.get_num_threads()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,15 +43,6 @@ def train_one(run: SeedRun) -> tuple[TrainResult, Files]:
         return replace(result, policy=policy), files()
 
 
-@contextmanager
-def _naming_resume() -> Iterator[None]:
-    """Say in a `StoppedError` how trainings are gone on with."""
-    try:
-        yield
-    except StoppedError as error:
-        raise StoppedError(f"{error}, with --resume") from None
-
-
 def train_seeds(
     runs: Mapping[int, tuple[TrainSettings, Path]],
     backend: Backend,
@@ -76,12 +66,15 @@ def train_seeds(
         known = Folder(folder).settings.exists()
         check_run_folder(Folder(folder), settings, resume and known)
     (parent,) = {folder.parent for _, folder in runs.values()}
-    with out_folder(parent) as out, _naming_resume():
+    with out_folder(parent) as out:
         jobs = [SeedRun(settings, folder.name, out) for settings, folder in runs.values()]
-        for outcome in run_jobs(jobs, train_one, backend, name=str):
-            if outcome.error is None:
-                result, files = outcome.value
-                out.take(files)
-                report(outcome.job.settings.seed, result)
-            else:
-                report(outcome.job.settings.seed, outcome.error)
+        try:
+            for outcome in run_jobs(jobs, train_one, backend, name=str):
+                if outcome.error is None:
+                    result, files = outcome.value
+                    out.take(files)
+                    report(outcome.job.settings.seed, result)
+                else:
+                    report(outcome.job.settings.seed, outcome.error)
+        except StoppedError as error:
+            raise StoppedError(f"{error}, with --resume") from None

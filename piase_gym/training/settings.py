@@ -279,16 +279,13 @@ def check_run_folder(folder: Folder, settings: TrainSettings, resume: bool) -> N
         TrainingError: If there is no run to continue, or its settings are damaged.
         StorageError: If it is a file, or cannot be written to.
     """
-    if not folder.settings.exists():
-        if resume:
-            raise TrainingError(f"{folder.path} holds no run that could go on")
-        require_folder(folder.path)
-        return
-    if not resume:
+    if resume:
+        if differences := settings.differences(read_settings_of(folder.path)):
+            raise ConfigError(f"{folder.path} holds another run: {'; '.join(differences)}")
+    elif folder.settings.exists():
         raise ConfigError(f"{folder.path} holds a run already; resume it or choose another folder")
-    differences = settings.differences(read_settings_of(folder.path))
-    if differences:
-        raise ConfigError(f"{folder.path} holds another run: {'; '.join(differences)}")
+    else:
+        require_folder(folder.path)
 
 
 def read_settings_of(path: str | Path) -> TrainSettings:

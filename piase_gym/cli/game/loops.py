@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import sys
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Any, Self
 
 from rich.console import Console, RenderableType
@@ -333,16 +333,11 @@ class Terminal:
             self._handlers = {s: signal.signal(s, _leave) for s in (signal.SIGTERM, signal.SIGHUP)}
             self.take()
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Give the terminal back."""
         self.give_back()
         for number, handler in self._handlers.items():

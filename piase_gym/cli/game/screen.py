@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from piase_gym.core.commands import Outcome, Result
-from piase_gym.play.session import STARS, Choice, CommandResult, Game, sentence
+from piase_gym.play.session import LETTERS, STARS, Choice, CommandResult, Game, sentence
 
 GOOD, BAD = "bold green", "bold red"
 OUTCOMES = {Outcome.OK: "green", Outcome.FAILED: "yellow"}
@@ -236,16 +236,11 @@ def plain_lines(
         names = game.world.agents
         parts.append(paint(picture, game.name, names, *size) if colour else Text(picture))
     parts.append(Text(game.world.text(game.env.facts())))
-    legal = [choice for choice in choices if choice.legal]
-    shown = {choice.key: _plain_key(choice.key) for choice in legal}
-    words = [f"{shown[choice.key]} {choice.line}".strip() for choice in legal[:SHOWN_KEYS]]
+    letters = {way: letter for letter, way in LETTERS.items()}
+    legal = [choice for choice in choices if choice.legal][:SHOWN_KEYS]
+    words = [f"{letters.get(choice.key, choice.key)} {choice.line}".strip() for choice in legal]
     parts.append(Text("keys: " + ", ".join(words), "dim"))
     return parts
-
-
-def _plain_key(key: str) -> str:
-    """Return the letter for an arrow key, as it is typed on a line."""
-    return {"up": "w", "down": "s", "left": "a", "right": "d"}.get(key, key)
 
 
 SOLID = "#"
