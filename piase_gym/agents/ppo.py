@@ -58,7 +58,6 @@ class Actor:
             self._starts, self._sizes = starts[:-1], starts.diff()
             if len(self._rows) != int(starts[-1]):
                 raise PolicyError("its table of symbols is not that of its observations")
-        self.step(np.zeros((1, *space.shape), space.dtype), np.zeros((1, self.length)))
 
     def _has(self, layer: str) -> bool:
         """Return whether there is a layer."""

@@ -37,7 +37,6 @@ class RecurrentAgent(SeededAgent):
         """Copy the agent, but share the policy, which never changes."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._memory = None if self._memory is None else self._memory.copy()
         return twin
 
     def reset(self, seed: int) -> None:
@@ -46,19 +45,28 @@ class RecurrentAgent(SeededAgent):
         self._memory = None
 
     def get_state(self) -> dict[str, Any]:
-        """Return the seed of the episode and, for a policy with memory, the memory."""
-        kept = {} if self._memory is None else {"memory": self._memory[0].tolist()}
+        """Return the seed of the episode and, for a policy with memory, its memories."""
+        kept: dict[str, Any] = {}
+        if self._memory is not None:
+            kept["memory"] = self._memory[0].tolist()
+        if self._memories.size:
+            pairs = zip(self._episodes.tolist(), self._memories.tolist(), strict=True)
+            kept["memories"] = [list(pair) for pair in pairs]
         return {**super().get_state(), **kept}
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `get_state` returned."""
-        given = state.get("memory")
+        given, pairs = state.get("memory"), state.get("memories", [])
+        episodes, rows = [episode for episode, _ in pairs], [row for _, row in pairs]
         lengths = self.memory_lengths()
-        numbers = isinstance(given, list) and all(type(item) is float for item in given)
-        if given is not None and not (numbers and len(given) in lengths):
-            raise SnapshotError(f"'memory' is not a list of {max(lengths)} numbers")
+        for row in rows if given is None else [*rows, given]:
+            numbers = isinstance(row, list) and all(type(item) is float for item in row)
+            if not (numbers and len(row) in lengths):
+                raise SnapshotError(f"'memory' is not a list of {max(lengths)} numbers")
+        seeds, memories = np.array(episodes, np.uint64), np.array(rows, np.float64)
         super().set_state(state)
         self._memory = None if given is None else np.array([given])
+        self._episodes, self._memories = seeds, memories
 
     def _remembered(self, length: int) -> NDArray[np.float64]:
         """Return the memory of the episode, shape (1, length)."""

@@ -224,7 +224,7 @@ def _foreign(value: Any) -> Foreign:
 def _class_of(value: Any) -> Any:
     """Return the class that a value names, if it is one that policies are made of."""
     module, name = getattr(value, "origin", ("", "")) if isinstance(value, type) else ("", "")
-    if not module.startswith(_CLASSES) or "." in name:
+    if not module.startswith(_CLASSES):
         raise _foreign(value)
     try:
         found = getattr(importlib.import_module(module), name)

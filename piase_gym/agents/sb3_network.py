@@ -65,7 +65,7 @@ class Network:
         require_finite(policy, name)
         self._policy = policy.double().eval()
         for module in policy.modules():
-            if isinstance(module, BaseFeaturesExtractor) and not module._forward_pre_hooks:
+            if isinstance(module, BaseFeaturesExtractor):
                 module.register_forward_pre_hook(_in_double)
 
     @property

@@ -699,6 +699,7 @@ class BatchEnv:
         ready = self.ready.tolist()
         if partners := self._partners.get_state():
             more["partners"] = partners
+        if self._partners.look:
             rows = self._last_steps().items()
             more["last_steps"] = {str(k): [last and last.row for last in row] for k, row in rows}
         return {**self._label(), "ready": ready, "states": raw, "hints": hints, **more}

@@ -16,6 +16,7 @@ from piase_gym.core.commands import MAX_LINE, Command, InvalidAction
 from piase_gym.core.events import Events
 from piase_gym.core.mailbox import EVERYONE
 from piase_gym.core.rng import partner_seeds
+from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.world import Act, World
 from piase_gym.envs.actions import any_out_of_range, decode_answer, to_indices
 from piase_gym.errors import ActionError, AgentError, ConfigError, SnapshotError
@@ -182,31 +183,41 @@ class BatchPartners:
         return spoken
 
     def get_state(self) -> dict[str, list[dict[str, Any]]]:
-        """Return the states of the partners that are asked once per environment, by agent."""
+        """Return the states of the partners by agent: one an environment, or one for them all."""
         names = self._world.agents
-        return {names[n]: [agent.get_state() for agent in row] for n, row in self._loops.items()}
+        found = {n: [agent.get_state()] for n, agent in self.agents.items() if n not in self._loops}
+        found = {n: row for n, row in found.items() if any(row)}
+        found |= {n: [agent.get_state() for agent in row] for n, row in self._loops.items()}
+        return {names[n]: row for n, row in found.items()}
 
     def read_state(self, state: object) -> dict[int, list[Agent]]:
         """Return agents in the states that `get_state` returned, for `take_state`.
+
+        Those that act in batches are left out where the snapshot has no state of theirs.
 
         Raises:
             SnapshotError: If they do not fit.
         """
         found: dict[int, list[Agent]] = {}
+        states: Any = {} if state is None else state
         try:
-            for number, agents in self._loops.items():
-                given = state[self._world.agents[number]]  # type: ignore[index]
-                found[number] = copy.deepcopy(agents)
-                for agent, own in zip(found[number], given, strict=True):
-                    agent.set_state(own)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            for number, agent in self.agents.items():
+                if (name := self._world.agents[number]) in states or number in self._loops:
+                    found[number] = copy.deepcopy(self._loops.get(number, [agent]))
+                    for twin, own in zip(found[number], states[name], strict=True):
+                        twin.set_state(own)
+        except DAMAGE as error:
             message = f"the partners' part of this snapshot is damaged: {error!r:.100}"
             raise SnapshotError(message) from None
         return found
 
     def take_state(self, found: dict[int, list[Agent]]) -> None:
-        """Use the agents that `read_state` returned."""
-        self._loops = found
+        """Use the agents that `read_state` returned, or their states."""
+        for number, agents in found.items():
+            if number in self._loops:
+                self._loops[number] = agents
+            else:
+                self.agents[number].set_state(agents[0].get_state())
 
     def _checked(self, number: int, agent: Agent, answers: Any) -> NDArray[Any]:
         """Return what a partner does in every environment.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ import pytest
 from pettingzoo.utils import BaseParallelWrapper
 
 import piase_gym
-from piase_gym.errors import ActionError, ConfigError, ResetNeededError, UnsupportedError
+from piase_gym.errors import (
+    ActionError,
+    ClosedError,
+    ConfigError,
+    ResetNeededError,
+    UnsupportedError,
+)
 from tests import probes
 
 sb3 = pytest.importorskip("stable_baselines3")
@@ -145,10 +152,17 @@ def test_slots_are_filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     recorder.close()
     assert [path.suffix for path in tmp_path.iterdir()] == [".mp4"]
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
-    human = sb3_vec("TextRoom", num_envs=1, render_mode="human")
-    human.reset()
-    assert human.render() is None
-    human.close()
+    pygame = pytest.importorskip("pygame")
+    for world in ("TextRoom", "GridWorld"):
+        human = sb3_vec(world, num_envs=2, render_mode="human")
+        human.reset()
+        assert human.render() is None
+        human.step(np.zeros(2, int))
+        assert human.render() is None
+        human.close()
+        assert not pygame.display.get_init()
+        with pytest.raises(ClosedError):
+            human.reset()
     with pytest.raises(ConfigError, match=r"'ansi'.*'rgb_array', 'human'"):
         sb3_vec("GridWorld", render_mode="ansi")
 
@@ -301,6 +315,38 @@ def test_a_vec_env_goes_on_from_a_snapshot() -> None:
     second.reset()
     second.restore(snapshot)
     assert play(first, 40) == play(second, 40)
+
+
+def test_slots_of_a_batch_and_of_single_environments_are_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    team: dict[str, Any] = {"agents": 4, "width": 4, "height": 4, "max_steps": 9}
+    team |= {"join_at": (0, 0, 1, 3), "partners": {"agent_0": "random"}}
+    made = []
+    for batched in (True, False):
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _w, b=batched: b)
+        made.append([sb3_vec("GridWorld", num_envs=3, **team) for _ in range(2)])
+    rng, seen = np.random.default_rng(0), [list[Any](), list[Any]()]
+    for kept, (vec, fresh) in zip(seen, made, strict=True):
+        vec.seed(0)
+        kept += [vec.reset(), [row["seed"] for row in vec.reset_infos]]
+        fresh.reset()
+    for step in range(60):
+        acts = rng.integers(0, 6, 9)
+        for kept, slots in zip(seen, made, strict=True):
+            if step % 7 == 6:  # goes on elsewhere
+                slots[1].restore(json.loads(json.dumps(slots[0].snapshot())))
+                slots.reverse()
+            shown, rewards, dones, infos = slots[0].step(acts)
+            for row in infos:
+                if "episode" in row:
+                    row["episode"]["r"] = round(row["episode"]["r"], 5)
+            masks = slots[0].action_masks()[shown.any(axis=1)]
+            kept += [shown, rewards, dones, infos, masks, slots[0].get_images()]
+    for one, two in zip(*seen, strict=True):
+        np.testing.assert_equal(one, two)
+    pictures = seen[0][-1]
+    assert all((one != two).any() for one, two in itertools.pairwise(pictures))
 
 
 def test_who_ended_sees_nothing_and_may_do_nothing_whether_restored_or_not() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import io
 import json
 import os
 import pickle
@@ -27,9 +28,13 @@ torch = pytest.importorskip("torch")
 sb3 = pytest.importorskip("stable_baselines3")
 contrib = pytest.importorskip("sb3_contrib")
 
+from stable_baselines3.common.utils import get_linear_fn  # noqa: E402
+
 from piase_gym.adapters import CellFeatures, sb3_vec  # noqa: E402  # needs the extra
 from piase_gym.agents.sb3 import Sb3Agent  # noqa: E402
+from piase_gym.agents.sb3_archive import CARD  # noqa: E402
 from piase_gym.agents.sb3_network import load_network  # noqa: E402
+from piase_gym.agents.sb3_network import read_policy as read_model  # noqa: E402
 
 
 def no_memory(count: int) -> np.ndarray:
@@ -187,6 +192,9 @@ def test_models_that_estimate_values_play_their_best_action(tmp_path: Path) -> N
     for kind in (sb3.DQN, contrib.QRDQN, sb3.A2C):
         env = gymnasium.make("piase_gym:piase/GridWorld-v1", **DOORS)
         model = kind("MlpPolicy", env, seed=0, device="cpu")
+        with torch.no_grad():  # else the network of a DQN is the same as that of its targets
+            for values in model.policy.parameters():
+                values.normal_(0.0, 0.3)
         model.save(tmp_path / "model.zip")
         expected, _ = model.predict(shown, deterministic=True)
         agent = make_agent(f"sb3-greedy:{tmp_path}/model.zip")
@@ -298,6 +306,10 @@ def test_models_for_other_spaces_are_refused(saved: dict[str, Any]) -> None:
         agent.perceive(Percept(env.world, 0, 0))
         with pytest.raises(PolicyError, match=r"plain\.zip was trained for observations Box"):
             agent.act()
+    shown, masks = positions(1)
+    shown[0, 0] = 255
+    with pytest.raises(PolicyError, match="not for larger observations"):
+        agent.act_batch(BatchPercept(shown, masks, np.zeros(1, np.uint64), np.zeros(1, np.int64)))
     batch = piase_gym.batch_env(
         "GridWorld",
         num_envs=2,
@@ -420,7 +432,20 @@ def test_classes_of_ones_own_need_trust(tmp_path: Path) -> None:
     shown, masks = positions()
     expected, _ = model.predict(shown, deterministic=True)
     batch = BatchPercept(shown, masks, np.arange(64, dtype=np.uint64), np.zeros(64, np.int64))
-    np.testing.assert_array_equal(make_agent(f"sb3-greedy:{path}").act_batch(batch), expected)
+    for source in (path, model):
+        agent = Sb3Agent(source, greedy=True)
+        np.testing.assert_array_equal(agent.act_batch(batch), expected)
+    assert {values.dtype for values in model.policy.parameters()} == {torch.float32}
+
+
+def test_functions_need_trust(saved: dict[str, Any], tmp_path: Path) -> None:
+    path = edited(
+        saved["folder"] / "plain.zip",
+        tmp_path / "function.zip",
+        lambda data, _: data.update(policy_class=pickled(get_linear_fn)),
+    )
+    with pytest.raises(PolicyError, match="get_linear_fn, which only unpickling makes"):
+        make_agent(f"sb3:{path}", trusted=False)
 
 
 def test_curricula_vouch_for_nothing(saved: dict[str, Any], tmp_path: Path) -> None:
@@ -456,9 +481,16 @@ def bomb(data: Any, members: dict[str, bytes]) -> None:
     data["padding"] = " " * 2**26
 
 
-def wide(data: Any, members: dict[str, bytes]) -> None:
+def wide(**kwargs: Any) -> Any:
     """Ask for layers far larger than the weights."""
-    data["policy_kwargs"] = {"net_arch": [60_000, 60_000]}
+    return lambda data, members: data.update(policy_kwargs=kwargs)
+
+
+def lacking(data: Any, members: dict[str, bytes]) -> None:
+    """Leave out a weight."""
+    weights, content = torch.load(io.BytesIO(members["policy.pth"])), io.BytesIO()
+    torch.save({k: v for k, v in weights.items() if k != "action_net.bias"}, content)
+    members["policy.pth"] = content.getvalue()
 
 
 def memory(data: Any, members: dict[str, bytes]) -> None:
@@ -471,7 +503,16 @@ def memory(data: Any, members: dict[str, bytes]) -> None:
     ("change", "message"),
     [
         (bomb, "its data would have .* bytes; allowed are"),
-        (wide, "layers are larger than its .* weights"),
+        (wide(net_arch=[60_000, 60_000]), "layers are larger than its .* weights"),
+        (wide(net_arch={"pi": [60_000, 60_000]}), "layers are larger than its .* weights"),
+        (wide(features_extractor_kwargs={"features_dim": 10**9}), "layers are larger than its"),
+        (
+            lambda data, _: data.update(action_space=pickled(gymnasium.spaces.Discrete(10**9))),
+            "layers are larger than its .* weights",
+        ),
+        (lacking, "Error.* loading state_dict"),
+        (lambda data, members: members.update({CARD: b'{"format": 2}'}), "it has format 2"),
+        (lambda data, members: members.update({CARD: b"[]"}), "its piase.json is not an object"),
         (memory, "a part of its data is damaged"),
         (lambda data, members: members.update(data=b""), "Expecting value"),
         (lambda data, members: members.pop("policy.pth"), r"policy\.pth"),
@@ -483,6 +524,22 @@ def test_archives_that_would_unfold_are_refused(
     path = edited(saved["folder"] / "plain.zip", tmp_path / "odd.zip", change)
     with pytest.raises(PolicyError, match=rf"odd\.zip holds no model.*: .*{message}"):
         make_agent(f"sb3:{path}")
+
+
+def test_weights_that_would_unfold_are_refused(
+    saved: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved["folder"] / "plain.zip"
+    with zipfile.ZipFile(path) as archive:
+        weights = archive.read("policy.pth")
+    with zipfile.ZipFile(io.BytesIO(weights)) as inner:
+        sizes = [part.file_size for part in inner.infolist()]
+    for largest in (sum(sizes) - 1, len(weights) - 1):
+        monkeypatch.setattr("piase_gym.agents.sb3_archive.LARGEST", largest)
+        with pytest.raises(PolicyError, match=r"its policy\.pth would have"):
+            read_model(path, trusted=False)
+    monkeypatch.setattr("piase_gym.agents.sb3_archive.LARGEST", len(weights))
+    read_model(path, trusted=False)
 
 
 def test_what_is_no_file_is_refused_without_being_opened(tmp_path: Path) -> None:

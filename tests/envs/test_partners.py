@@ -6,6 +6,7 @@ import functools
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 import piase_gym
@@ -19,6 +20,7 @@ from piase_gym.errors import (
     AgentError,
     ConfigError,
     ScenarioError,
+    SnapshotError,
 )
 from tests import probes
 
@@ -247,6 +249,41 @@ def test_a_seed_brings_an_episode_back_once_a_partner_stops_learning() -> None:
     assert episodes(QLearningAgent(learning=False)) == 1
     learner = QLearningAgent()
     assert episodes(learner, learner.get_state()) == 1
+
+
+class Strides(NoopAgent):
+    """Moves in every second step of its own count, which is its state."""
+
+    count = 0
+
+    def act_batch(self, batch: Any) -> Any:
+        self.count += 1
+        return np.full(len(batch.seeds), 3 if self.count % 2 else 4)
+
+    def get_state(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+    def set_state(self, state: Any) -> None:
+        self.count = int(state["count"])
+
+
+def test_states_of_partners_that_act_in_batches_are_in_snapshots() -> None:
+    agent = Strides()
+    seats = {"agent_1": agent, "agent_2": NoopAgent()}
+    env = piase_gym.batch_env("GridWorld", num_envs=2, agents=3, partners=seats)
+    env.reset(seed=0)
+    env.step([[4], [4]])
+    saved = env.snapshot()
+    assert saved["partners"] == {"agent_1": [{"count": 1}]}
+    env.step([[4], [4]])
+    then = env.digests()
+    env.restore(saved)
+    env.step([[4], [4]])
+    assert (env.digests(), agent.count) == (then, 2)
+    for damage in ([{"count": "x"}], [{}], [], 3):
+        with pytest.raises(SnapshotError, match="the partners' part of this snapshot is damaged"):
+            env.restore({**saved, "partners": {"agent_1": damage}})
+    assert (env.digests(), agent.count) == (then, 2)
 
 
 def test_names_and_scenarios_go_together() -> None:
