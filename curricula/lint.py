@@ -12,19 +12,11 @@ from typing import Literal
 
 from piase_gym.core.world import MAX_HINT
 from piase_gym.curricula import validation
-from piase_gym.curricula.actions import Action, plain
 from piase_gym.curricula.condition_syntax import tokenize
 from piase_gym.curricula.decisions import default_action, follow
 from piase_gym.curricula.directors import director_name
 from piase_gym.curricula.loader import load
-from piase_gym.curricula.rule_analysis import (
-    COMPLETE,
-    DEFAULT,
-    Analysis,
-    Outcome,
-    analyse,
-    defaults,
-)
+from piase_gym.curricula.rule_analysis import COMPLETE, DEFAULT, Analysis, actions_of, analyse
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
 from piase_gym.errors import PiaseError
 from piase_gym.runs.metric_definitions import REACHED
@@ -162,19 +154,10 @@ def _next_orders(
     stages = {s.developmental_stage_prerequisite or "" for s in curriculum.steps}
     for attempt, outcomes in found.outcomes.items():
         for outcome in outcomes:
-            for action in _actions(step, attempt, outcome):
+            for action in actions_of(step, attempt, outcome):
                 after = follow(curriculum, step, action, stages)
                 ways.add(END if after is None else after)
     return ways
-
-
-def _actions(step: CurriculumStep, attempt: int, outcome: Outcome) -> tuple[Action, ...]:
-    """Return what may be decided for an outcome."""
-    if outcome == COMPLETE:
-        return (plain("PROCEED"),)
-    if outcome == DEFAULT:
-        return defaults(step, attempt)
-    return (step.rules[int(outcome)].action,)
 
 
 def _reach(ways: Mapping[int, set[int]], start: int) -> set[int]:

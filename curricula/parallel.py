@@ -267,14 +267,13 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         given = _one_each(self.action_space, actions, len(self._over))
         with uninterrupted.watched(), uninterrupted:
             self._step += 1
-            results = self._send_commands(
-                [
-                    self.controller.reset_command(slot, None, self._step)
-                    if self._over[slot]
-                    else SlotCommand(slot, action)
-                    for slot, action in enumerate(given)
-                ]
-            )
+            commands = [
+                self.controller.reset_command(slot, None, self._step)
+                if self._over[slot]
+                else SlotCommand(slot, action)
+                for slot, action in enumerate(given)
+            ]
+            results = self._send_commands(commands)
             self.controller.process(results, self._step)
             terminated = np.array([result.terminated for result in results], np.bool_)
             truncated = np.array([result.truncated for result in results], np.bool_)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from piase_gym.curricula.actions import Action
+from piase_gym.curricula.actions import Action, plain
 from piase_gym.curricula.condition_syntax import tokenize
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import default_action, meets
@@ -85,8 +85,9 @@ def analyse(step: CurriculumStep, *, branched_to: bool = True) -> Analysis:
             outcomes.add(_outcome(step, attempt, case, read, found.alone))
         if goes_on:
             found.outcomes[attempt] = outcomes
-            stays = any(_stays(step, outcome, attempt) for outcome in outcomes)
-            goes_on = branched_to or stays
+            possible = (actions_of(step, attempt, outcome) for outcome in outcomes)
+            actions = itertools.chain.from_iterable(possible)
+            goes_on = branched_to or any(_stays(step, action) for action in actions)
     return found
 
 
@@ -112,19 +113,18 @@ def _outcome(
     return COMPLETE if complete else first
 
 
-def defaults(step: CurriculumStep, attempt: int) -> tuple[Action, ...]:
-    """Return what may be decided where no rule holds: for an agent that is stalled, or learns."""
-    return tuple(default_action(step, attempt, is_stalled)[0] for is_stalled in (True, False))
-
-
-def _stays(step: CurriculumStep, outcome: Outcome, attempt: int) -> bool:
-    """Return whether another attempt at the step can follow, without a way back to it."""
+def actions_of(step: CurriculumStep, attempt: int, outcome: Outcome) -> list[Action]:
+    """Return what may be decided for an outcome; where no rule holds, it may be stalled or not."""
+    if outcome == COMPLETE:
+        return [plain("PROCEED")]
     if outcome == DEFAULT:
-        return any(action.kind == "REPEAT_STEP" for action in defaults(step, attempt))
-    if isinstance(outcome, int):
-        action = step.rules[outcome].action
-        return action.kind in ("REPEAT_STEP", "APPLY_HINT") or action.target == step.order
-    return False
+        return [default_action(step, attempt, stalled)[0] for stalled in (True, False)]
+    return [step.rules[int(outcome)].action]
+
+
+def _stays(step: CurriculumStep, action: Action) -> bool:
+    """Return whether another attempt at the step follows, without a way back to it."""
+    return action.kind in ("REPEAT_STEP", "APPLY_HINT") or action.target == step.order
 
 
 def _constants(step: CurriculumStep) -> dict[str, set[float]]:

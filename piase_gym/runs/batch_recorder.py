@@ -12,7 +12,7 @@ from piase_gym.runs.lines import Out
 from piase_gym.runs.manifest import make_manifest
 from piase_gym.runs.options import Options
 from piase_gym.runs.recorder import Recorder
-from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM, own_line
+from piase_gym.runs.schema import FULL, REBUILD, SCHEMA_VERSION, SYSTEM
 
 if TYPE_CHECKING:
     from piase_gym.envs.batch import BatchEnv
@@ -82,9 +82,7 @@ class BatchRecorder(Recorder):
         elif event.kind == "close":
             self.finish("closed")
         else:
-            kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-            event_type, values = own_line(data)
-            self.post(event_type, values, event.agent, **kinds)
+            self._on_log(event.agent, data)
 
     # -- episodes -------------------------------------------------------------------------
 

@@ -495,14 +495,8 @@ def _twin(agent: Agent, instead: dict[int, Any] | None = None) -> Agent:
 
 def _teach(agent: Agent, result: Any, number: int) -> None:
     """Tell an agent what followed from its action."""
-    agent.learn(
-        Feedback(
-            result.rewards[number],
-            result.terminated[number],
-            result.truncated[number],
-            result.outcomes[number],
-        )
-    )
+    parts = result.rewards, result.terminated, result.truncated, result.outcomes
+    agent.learn(Feedback(*(part[number] for part in parts)))
 
 
 def _intervene(runner: EpisodeRunner, change: Change) -> None:

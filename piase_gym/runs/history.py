@@ -18,12 +18,8 @@ from piase_gym.runs.schema import ATTEMPT, REBUILD, SCHEMA_VERSION, Event, playe
 SPARE = -1
 """The attempt of episodes that count for none, because theirs already had all its episodes."""
 _DERIVED = frozenset(
-    {
-        "AGENT_ACTION_SENT_TO_ENV",
-        "AGENT_ACTION_EXECUTED_IN_ENV",
-        "REWARD_SIGNAL_ISSUED",
-        "PERCEPTION_INPUT_RECEIVED",
-    }
+    "AGENT_ACTION_SENT_TO_ENV AGENT_ACTION_EXECUTED_IN_ENV REWARD_SIGNAL_ISSUED "
+    "PERCEPTION_INPUT_RECEIVED".split()
 )
 """Lines that repeat what a step line says."""
 _MORE = frozenset({"messages", "milestones", "targets", "results"})

@@ -169,6 +169,12 @@ class Recorder(Deriver):
             number = None if record is None else record.episode
         self.post("ENVIRONMENT_EVENT_OCCURRED", data, episode=number)
 
+    def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
+        """A user writes a line of their own; see `piase_gym.runs.log`."""
+        kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
+        event_type, values = own_line(data)
+        self.post(event_type, values, agent, **kinds)
+
     def flush(self) -> None:
         """Write everything that has happened so far."""
         self.out.flush()
@@ -379,12 +385,6 @@ class EnvRecorder(Recorder):
     def _on_state(self, agent: str | None, data: Mapping[str, Any]) -> None:
         """An agent shows its inner state."""
         self.post("STATE_UPDATE", dict(data["state"]), agent)
-
-    def _on_log(self, agent: str | None, data: Mapping[str, Any]) -> None:
-        """A user writes a line of their own; see `piase_gym.runs.log`."""
-        kinds = {"component": data.get("component"), "log_level": data.get("log_level")}
-        event_type, values = own_line(data)
-        self.post(event_type, values, agent, **kinds)
 
     def _on_close(self, _agent: str | None, _data: Mapping[str, Any]) -> None:
         """The environment is closed."""

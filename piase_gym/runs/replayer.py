@@ -205,12 +205,11 @@ class Replayer:
     def _follow(self, number: int, event: Event) -> None:
         """Check that no line is missing, repeated, from elsewhere, or older than the one before."""
         run, problems = self.run, self.report.problems
-        for name, value in (
-            ("simulation_run_id", run.run_id),
-            ("experiment_id", run.experiment_id),
+        for what, name, value in (
+            ("run", "simulation_run_id", run.run_id),
+            ("experiment", "experiment_id", run.experiment_id),
         ):
             if event[name] != value:
-                what = "run" if name == "simulation_run_id" else "experiment"
                 problems.append(Problem(number, f"the line is of another {what}, {event[name]!r}"))
         if event["event_id"] != f"{self._prefix}{number}":
             reason = f"event_id {event['event_id']} stands where event {number} has to be"

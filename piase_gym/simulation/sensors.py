@@ -139,11 +139,8 @@ class SensorSet:
             np.repeat([getattr(sensor, end) for sensor in self.sensors], sizes)
             for end in ("low", "high")
         )
-        return Box(
-            np.concatenate([space.low, low]).astype(np.float32),
-            np.concatenate([space.high, high]).astype(np.float32),
-            dtype=np.float32,
-        )
+        low, high = np.concatenate([space.low, low]), np.concatenate([space.high, high])
+        return Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
     def vector(self, vector: NDArray[Any], readings: Sequence[Reading]) -> NDArray[Any]:
         """Return a vector with readings at its end."""

@@ -87,12 +87,8 @@ def play_slots(
     for first in range(0, len(seeds), size):
         slots = range(first, min(first + size, len(seeds)))
         with contextlib.ExitStack() as stack:
-            envs = [
-                stack.enter_context(
-                    contextlib.closing(GymEnv(config, agent=agent, partners=partners))
-                )
-                for _ in slots
-            ]
+            made = (GymEnv(config, agent=agent, partners=partners) for _ in slots)
+            envs = [stack.enter_context(contextlib.closing(env)) for env in made]
             part = slice(slots.start, slots.stop)
             won[part], returns[part] = _play_group(policy, envs, seeds, part)
     return won, returns

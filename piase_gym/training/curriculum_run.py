@@ -14,7 +14,7 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,10 +131,10 @@ class CurriculumTraining:
         self._counts = EpisodeCounts()
         self._saved = time.monotonic()
         if kept is not None and repeated is not None:
-            self._repeat(kept)
+            rows = self._repeat(kept)
             self._take_up(kept)
             repeated.release(self.controller.progress)
-            self._forget(self._updates)
+            self._forget_after(rows)
         else:
             self._begin()
 
@@ -320,8 +320,8 @@ class CurriculumTraining:
         write_torch(self.folder / POLICY, {**state, **more, **played})
         self._saved = time.monotonic()
 
-    def _repeat(self, kept: Mapping[str, Any]) -> None:
-        """Play once more what was played up to a checkpoint, and ignore what came after it.
+    def _repeat(self, kept: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Play once more what was played up to a checkpoint, and return its rows of the path.
 
         Raises:
             StorageError: If the record of what was played is incomplete.
@@ -344,15 +344,15 @@ class CurriculumTraining:
             if json.loads(json.dumps(self._row()[0])) != row:
                 raise no_repeat(path)
         self._updates = updates
+        return rows
 
-    def _forget(self, updates: int) -> None:
-        """Remove what was played after `updates` updates, once the run is certain to go on."""
-        self.env.cut(updates)
+    def _forget_after(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Remove what was played after these rows, once the run is certain to go on."""
+        self.env.cut(len(rows))
         if self._scored:
-            self._advantages.cut(updates)
-        path = self.folder / PATH
-        rows = list(read_rows(path))[:updates]
-        write_whole(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+            self._advantages.cut(len(rows))
+        lines = (json.dumps(row).encode() + b"\n" for row in rows)
+        write_whole(self.folder / PATH, b"".join(lines))
 
     def _take_up(self, kept: Mapping[str, Any]) -> None:
         """Restore the trainer from a checkpoint."""

@@ -144,11 +144,8 @@ class Learner:
     def act(self, t: int, view: View) -> Tensor:
         """Choose actions for all slots, and store all that is known before they are executed."""
         rollout, policy = self.rollout, self.policy
-        rollout.observations[t], rollout.masks[t], rollout.states[t] = (
-            view.shown,
-            view.masks,
-            view.states,
-        )
+        rollout.observations[t], rollout.masks[t] = view.shown, view.masks
+        rollout.states[t] = view.states
         if policy.admit(view.shown, view.states):
             make_room(self.optimizer)
         if self.memory is not None:
