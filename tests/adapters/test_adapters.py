@@ -212,6 +212,16 @@ def test_a_parallel_env_brings_its_partners() -> None:
     assert vec.num_envs == 4
     assert vec.batch.partners[1] is not env.runner.partners[1]  # each has a state of its own
     assert sb3_vec(env, num_envs=2, partners={}).num_envs == 6
+    rooms: Any = sb3_vec("TextRoom", 2, agents=2, partners={"agent_1": vec.batch.partners[1]})
+    one, two = (each.runner.partners[1] for each in rooms.envs)
+    assert one is not two
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "TextRoom"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True])
+def test_environments_are_counted(world: str, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="num_envs"):
+        sb3_vec(world, wrong)
 
 
 def test_a_parallel_env_brings_the_config_of_its_next_reset() -> None:
