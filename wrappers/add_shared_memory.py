@@ -51,6 +51,20 @@ class AddSharedMemory(AddToViews):
         self._knowledge.clear()
         return super().reset(seed, options)
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return the environment's snapshot, with what the agents have seen."""
+        inner: Any = self.env
+        return {**inner.snapshot(), "seen": self._knowledge.get_state()}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore a snapshot; one of an environment without this wrapper brings nothing seen."""
+        inner: Any = self.env
+        knowledge = SharedKnowledge()
+        if isinstance(snapshot, Mapping) and "seen" in snapshot:
+            knowledge.set_state(snapshot["seen"], self.env.possible_agents)
+        inner.restore(snapshot)
+        self._knowledge = knowledge
+
     def _show_all(self, observations: Mapping[str, Any]) -> dict[str, Any]:
         """Note what the agents see, then show it to all of them."""
         base: Any = self.env.unwrapped

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from piase_gym.adapters.checks import Source, own_env, require_vector
 from piase_gym.adapters.sb3_base import AgentVecEnv, VecStep
+from piase_gym.agents.base import Agent
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import WorldConfig
 from piase_gym.core.world import World
@@ -242,7 +243,13 @@ def sb3_vec(
                 f"this batch has infos={inside.infos!r}, which do not say who won; make it "
                 "with infos='full', or sb3_vec with infos='none' or 'mask'"
             )
-        return BatchVecEnv(_in_same_step(env), render_mode, infos)
+        if inside.autoreset != "same_step":
+            raise ConfigError(
+                f"SB3 resets within a step, but this batch has autoreset={inside.autoreset!r}; "
+                "make it with autoreset='same_step'"
+            )
+        return BatchVecEnv(env, render_mode, infos)
+    people: dict[str, Agent] = {}
     if not isinstance(env, str | WorldConfig):
         inner = own_env(env)
         if inner is not env:
@@ -250,30 +257,18 @@ def sb3_vec(
                 "sb3_vec makes a batch from an environment's config, so what "
                 f"{type(env).__name__} does would be lost; hand it the environment inside"
             )
-        seated = {inner.world.agents[i]: agent for i, agent in inner.runner.partners.items()}
+        playing = copy.deepcopy(inner.runner.partners)
+        seated = {inner.world.agents[i]: agent for i, agent in playing.items()}
+        people = {name: agent for name, agent in seated.items() if agent.of_scenario}
         env = inner.runner.next_config or inner.world.base_config
         partners = seated if partners is None else partners
         dtype = inner.dtype if dtype is None else dtype
     checked, spec, _, chosen, _ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)
-    people = characters_of(chosen)
+    people = people or characters_of(chosen)
     seats = {**people, **read_partners(partners)}
     focal = lone_learner(world.agents, people, seats)
     return vec_of(world, num_envs, seats, focal, render_mode, infos=infos, dtype=dtype)
-
-
-def _in_same_step(batch: Any) -> Any:
-    """Return a batch that resets as SB3 expects it.
-
-    Raises:
-        ConfigError: If it does not.
-    """
-    if batch.autoreset != "same_step":
-        raise ConfigError(
-            f"SB3 resets within a step, but this batch has autoreset={batch.autoreset!r}; "
-            "make it with autoreset='same_step'"
-        )
-    return batch
 
 
 def vec_of(

@@ -18,6 +18,7 @@ from piase_gym.errors import (
     ClosedError,
     ConfigError,
     ResetNeededError,
+    SnapshotError,
     UnsupportedError,
 )
 from tests import probes
@@ -159,6 +160,7 @@ def test_slots_are_filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert human.render() is None
         human.step(np.zeros(2, int))
         assert human.render() is None
+        assert pygame.display.get_init()
         human.close()
         assert not pygame.display.get_init()
         with pytest.raises(ClosedError):
@@ -207,8 +209,20 @@ def test_a_parallel_env_brings_its_partners() -> None:
     env = piase_gym.parallel_env(
         "GridWorld", view="vector", agents=3, partners={"agent_1": "random"}
     )
-    assert sb3_vec(env, num_envs=2).num_envs == 4
+    vec: Any = sb3_vec(env, num_envs=2)
+    assert vec.num_envs == 4
+    assert vec.batch.partners[1] is not env.runner.partners[1]  # each has a state of its own
     assert sb3_vec(env, num_envs=2, partners={}).num_envs == 6
+    rooms: Any = sb3_vec("TextRoom", 2, agents=2, partners={"agent_1": vec.batch.partners[1]})
+    one, two = (each.runner.partners[1] for each in rooms.envs)
+    assert one is not two
+
+
+@pytest.mark.parametrize("world", ["GridWorld", "TextRoom"])
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True])
+def test_environments_are_counted(world: str, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="num_envs"):
+        sb3_vec(world, wrong)
 
 
 def test_a_parallel_env_brings_the_config_of_its_next_reset() -> None:
@@ -218,10 +232,22 @@ def test_a_parallel_env_brings_the_config_of_its_next_reset() -> None:
     assert sb3_vec(env, num_envs=2).batch.world.config.max_steps == 3  # type: ignore[attr-defined]
 
 
-def test_a_scenario_brings_its_characters() -> None:
-    vec: Any = sb3_vec("night_shift", num_envs=2)
-    env = piase_gym.parallel_env("night_shift", view="vector")
-    assert vec.num_envs == 2 * len(env.possible_agents) < 2 * len(env.world.agents)
+@pytest.mark.parametrize("scenario", ["night_shift", "the_ferryman"])
+def test_a_scenario_brings_its_characters(scenario: str) -> None:
+    env = piase_gym.parallel_env(scenario, view="vector")
+    named: Any = [sb3_vec(scenario, num_envs=2, partners=given) for given in (None, {})]
+    made: Any = [sb3_vec(env, num_envs=2, partners=given) for given in (None, {})]
+    assert named[0].num_envs == 2 * len(env.possible_agents) < 2 * len(env.world.agents)
+    rng, seen = np.random.default_rng(0), [list[Any]() for _ in range(4)]
+    for vec in (*named, *made):
+        vec.seed(0)
+        vec.reset()
+    for _ in range(80):
+        acts = rng.integers(0, named[0].action_space.n, named[0].num_envs)
+        for kept, vec in zip(seen, (*named, *made), strict=True):
+            kept += vec.step(acts)[:3]
+    for kept in seen[1:]:
+        np.testing.assert_equal(kept, seen[0])
 
 
 def test_what_has_no_place_in_slots_is_refused() -> None:
@@ -229,7 +255,12 @@ def test_what_has_no_place_in_slots_is_refused() -> None:
     for more in ({"max_steps": 3}, {"partners": {"agent_1": "noop"}}):
         with pytest.raises(ConfigError, match=f"a batch keeps .* not {next(iter(more))}"):
             sb3_vec(batch, **more)
-    vec = sb3_vec(batch)
+    with pytest.raises(ConfigError, match="has autoreset='next_step'; make it with"):
+        sb3_vec(piase_gym.batch_env("GridWorld", num_envs=2))
+    vec = sb3_vec(batch, render_mode=None, infos="none")
+    assert vec.render_mode is None
+    vec.reset()
+    assert vec.reset_infos == [{}] * 4
     vec.set_options()
     with pytest.raises(UnsupportedError, match="slots take no options"):
         vec.set_options({"config": {"max_steps": 3}})
@@ -311,10 +342,28 @@ def test_a_vec_env_goes_on_from_a_snapshot() -> None:
     first.seed(3)
     first.reset()
     play(first, 13)
+    while first.batch.alive().all():  # type: ignore[attr-defined]
+        play(first, 1)
     snapshot = json.loads(json.dumps(first.snapshot()))
     second.reset()
     second.restore(snapshot)
     assert play(first, 40) == play(second, 40)
+
+
+def test_a_snapshot_that_is_refused_changes_nothing() -> None:
+    vec, fresh = (sb3_vec("TextRoom", num_envs=2) for _ in range(2))
+    vec.reset()
+    saved = vec.snapshot()
+    vec.step(np.zeros(2, int))
+    before = vec.snapshot()
+    for damaged in (saved["envs"][:1], {}, [saved["envs"][0], {}]):
+        with pytest.raises(SnapshotError):
+            vec.restore({**saved, "envs": damaged})
+        assert vec.snapshot() == before
+        with pytest.raises(SnapshotError):
+            fresh.restore({**saved, "envs": damaged})
+    with pytest.raises(SnapshotError, match="not one of 2 slots"):
+        vec.restore({**saved, "lengths": [0]})
 
 
 def test_slots_of_a_batch_and_of_single_environments_are_alike(
@@ -336,6 +385,8 @@ def test_slots_of_a_batch_and_of_single_environments_are_alike(
         for kept, slots in zip(seen, made, strict=True):
             if step % 7 == 6:  # goes on elsewhere
                 slots[1].restore(json.loads(json.dumps(slots[0].snapshot())))
+                masks = [vec.action_masks()[kept[-6].any(axis=1)] for vec in slots]
+                np.testing.assert_array_equal(*masks)
                 slots.reverse()
             shown, rewards, dones, infos = slots[0].step(acts)
             for row in infos:
@@ -343,9 +394,11 @@ def test_slots_of_a_batch_and_of_single_environments_are_alike(
                     row["episode"]["r"] = round(row["episode"]["r"], 5)
             masks = slots[0].action_masks()[shown.any(axis=1)]
             kept += [shown, rewards, dones, infos, masks, slots[0].get_images()]
+    pictures = seen[0][-1]
+    for kept, (vec, _) in zip(seen, made, strict=True):
+        kept.append(vec.reset())  # in mid-episode
     for one, two in zip(*seen, strict=True):
         np.testing.assert_equal(one, two)
-    pictures = seen[0][-1]
     assert all((one != two).any() for one, two in itertools.pairwise(pictures))
 
 
@@ -461,8 +514,9 @@ def test_slots_of_continuous_actions_have_no_masks() -> None:
     vec.reset()
     size = env.action_space("agent_0").shape or ()
     assert vec.step(np.zeros((2, *size)))[0].shape[0] == 2
-    with pytest.raises(ActionError, match=r"actions are arrays of shape \(2, \d\), not \(3,"):
-        vec.step(np.zeros((3, *size)))
+    for wrong in ((3, *size), (2, 3), (2,)):
+        with pytest.raises(ActionError, match=r"actions are arrays of shape \(2, 2\), not \("):
+            vec.step(np.zeros(wrong))
     with pytest.raises(AttributeError, match="continuous actions have no masks"):
         vec.action_masks()
     assert not vec.has_attr("action_masks")

@@ -678,3 +678,7 @@ def test_points_of_a_box_are_drawn_from_the_models_normal() -> None:
     assert found.std() == pytest.approx(2.0, abs=0.1)
     assert np.mean(np.abs(found - 0.5) < 2.0) == pytest.approx(0.6827, abs=0.03)
     assert abs(np.corrcoef(points[:, 0, 0], points[:, 0, 1])[0, 1]) < 0.06
+    network.squashed, agent.greedy = True, True
+    agent.action_space = gymnasium.spaces.Box(-10.0, 50.0, (2, 2), np.float32)
+    place = np.full((2, 2), -10.0 + 30.0 * (np.tanh(0.5) + 1.0))
+    np.testing.assert_allclose(Sb3Agent._point(agent, *normal, 0), place, rtol=1e-6)

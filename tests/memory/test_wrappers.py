@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
 import piase_gym
-from piase_gym.errors import ActionError, AgentError, ConfigError
+from piase_gym.errors import ActionError, AgentError, ConfigError, SnapshotError
 from piase_gym.interfaces import PerceptionInterface
 from piase_gym.memory import FaissMemory, HashedEmbedder
 from piase_gym.memory.embedders import CachedEmbedder
@@ -34,10 +35,13 @@ from tests.helpers.checkers import parallel_api_test
 pytest.importorskip("faiss")
 
 
+ROOM: dict[str, Any] = {"agents": 2, "rooms": 1, "depth": 0}
+
+
 def two(view: str = "both", **config: Any) -> Any:
     """Return a room with two agents that hear each other at once."""
     return piase_gym.parallel_env(
-        "TextRoom", agents=2, rooms=1, depth=0, message_delay=0, view=view, actions="text", **config
+        "TextRoom", message_delay=0, view=view, actions="text", **{**ROOM, **config}
     )
 
 
@@ -193,14 +197,24 @@ def test_wrappers_are_copied_in_the_middle_of_an_episode(wrap: Any, twin: Any) -
 
 @pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory, TextEmbedding, KeepAgents])
 def test_play_goes_on_from_a_snapshot_in_what_wrappers_show(wrap: Any) -> None:
-    env = wrap(two())
-    env.reset(seed=0)
-    saved = env.snapshot()
-    env.step({"agent_0": "wait", "agent_1": "wait"})
-    env.restore(saved)
-    shown, infos = env.observe_all()
-    assert list(shown) == list(infos) == env.possible_agents
-    assert all(env.observation_space(name).contains(shown[name]) for name in shown)
+    env, other = (wrap(two("text", rooms=3, depth=1)) for _ in range(2))
+    before = env.reset(seed=0)[0]
+    assert str(other.reset(seed=9)[0]) != str(before)
+    saved = json.loads(json.dumps(env.snapshot()))
+    env.step({"agent_0": "say I found it", "agent_1": "wait"})
+    for each in (env, other):
+        each.restore(saved)
+        shown, infos = each.observe_all()
+        assert list(shown) == list(infos) == each.possible_agents
+        assert all(each.observation_space(name).contains(shown[name]) for name in shown)
+        assert wrap is AddMemory or str(shown) == str(before)  # memories are in no snapshot
+        if wrap is AddSharedMemory:
+            assert each.shared_memory == env.shared_memory
+            with pytest.raises(SnapshotError, match="lacks a list of names, 'found'"):
+                each.restore({**saved, "seen": 3})
+            assert str(each.observe_all()[0]) == str(before)
+            each.restore({key: saved[key] for key in saved if key != "seen"})
+            assert str(each.observe_all()[0]) == str(before)
 
 
 @pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory, TextEmbedding, KeepAgents])
