@@ -241,7 +241,7 @@ UNSAID: dict[str, frozenset[str]] = {
 }
 """What these agents do not read, of which each is read by eye."""
 _NO_PROSE = ("compile", "need", "require", "error", "LineReader", "super", "split", "__init__")
-_NO_PROSE += ("_require",)
+_NO_PROSE += ("_require", "matched")
 _NOT_SAID = ("does", "page", "fault_sentence", "tasks_table", "_problem")
 """Arguments and functions whose words are those of the world's page, or of errors."""
 _WORD = re.compile(r"[A-Za-z]{2,}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from piase_gym.worlds.channel.config import MessageConfig, SymbolConfig
+from piase_gym.worlds.texts.wording import counted
 
 
 def channel_rules(config: SymbolConfig, said_with_what: str = "each command") -> str:
@@ -36,12 +37,17 @@ def channel_conditions(config: MessageConfig) -> list[str]:
     """Return sentences about when and by whom messages are heard, and what they cost."""
     sentences: list[str] = []
     if config.message_delay:
-        steps = f"{config.message_delay} step{'' if config.message_delay == 1 else 's'}"
-        sentences.append(f"What is said is heard {steps} later.")
+        sentences.append(f"What is said is heard {counted(config.message_delay, 'step')} later.")
     sentences += limit_rules(config)
     if config.message_loss:
         sentences.append(f"A listener misses a message with a chance of {config.message_loss:g}.")
     return sentences + history_rules(config)
+
+
+def heard_when(config: MessageConfig) -> str:
+    """Say when words are heard: ``soon``, or as in ``2 steps later, if it is not lost``."""
+    when = f"{counted(config.message_delay, 'step')} later" if config.message_delay else "soon"
+    return f"{when}{', if it is not lost' if config.message_loss else ''}"
 
 
 def history_rules(config: MessageConfig) -> list[str]:

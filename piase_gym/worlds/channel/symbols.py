@@ -18,11 +18,7 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import Command, Param
 from piase_gym.core.mailbox import EVERYONE, Message
 from piase_gym.core.text_encoding import unescape
-from piase_gym.worlds.channel.config import (
-    MAX_SYMBOLS,
-    ChannelEnvelope,
-    SymbolConfig,
-)
+from piase_gym.worlds.channel.config import MAX_SYMBOLS, ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.channel.heard import OLDEST, EarlierMessage, Heard
 
 SAYING: Final = r"(?: saying [\d ]+?(?: to \S+)?)?"

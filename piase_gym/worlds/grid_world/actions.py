@@ -8,16 +8,7 @@ from typing import Final
 
 from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.worlds.channel.symbols import SAYING
-from piase_gym.worlds.grid_world.rules.events import (
-    CLOSE_DOOR,
-    DROP,
-    NO_KEY,
-    OPEN_DOOR,
-    PICK_UP,
-    TOGGLE,
-    TOO_HEAVY,
-    UNLOCK,
-)
+from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grids.moves import MOVES, verbs_of
 from piase_gym.worlds.grids.words import FrameName
 
@@ -48,20 +39,20 @@ def silent_commands(frame: FrameName) -> list[Command]:
 
 
 _DEEDS: Final = {
-    "pick up|take|get|grab|fetch|collect": (PICK_UP, TOO_HEAVY),
-    "lift|gather|harvest": (TOO_HEAVY,),
-    "drop|put down|put|release": (DROP,),
-    "open|unlock": (OPEN_DOOR, UNLOCK, NO_KEY),
-    "close|shut": (CLOSE_DOOR,),
-    "switch|press|flip|pull|push|turn|operate|toggle|use": (TOGGLE,),
-    "toggle|use": (OPEN_DOOR, UNLOCK, NO_KEY, CLOSE_DOOR),
+    "pick up|take|get|grab|fetch|collect": (events.PICK_UP, events.TOO_HEAVY),
+    "lift|gather|harvest": (events.TOO_HEAVY,),
+    "drop|put down|put|release": (events.DROP,),
+    "open|unlock": (events.OPEN_DOOR, events.UNLOCK, events.NO_KEY),
+    "close|shut": (events.CLOSE_DOOR,),
+    "switch|press|flip|pull|push|turn|operate|toggle|use": (events.TOGGLE,),
+    "toggle|use": (events.OPEN_DOOR, events.UNLOCK, events.NO_KEY, events.CLOSE_DOOR),
 }
 """Words for what interacting can do, and the events that they stand for."""
 _THINGS: Final = {
-    "key": (PICK_UP, DROP, UNLOCK),
-    "door": (OPEN_DOOR, UNLOCK, NO_KEY, CLOSE_DOOR),
-    "switch": (TOGGLE,),
-    "food": (TOO_HEAVY,),
+    "key": (events.PICK_UP, events.DROP, events.UNLOCK),
+    "door": (events.OPEN_DOOR, events.UNLOCK, events.NO_KEY, events.CLOSE_DOOR),
+    "switch": (events.TOGGLE,),
+    "food": (events.TOO_HEAVY,),
 }
 _DEED = re.compile(
     rf"({'|'.join(_DEEDS)})((?: (?:the|a|an|my|locked|closed|open|up|down|here|on|off|with|ahead|"
@@ -82,8 +73,8 @@ def deed_events(line: str) -> tuple[set[int], str] | None:
     if match is None:
         return None
     verb, rest, said = match.groups()
-    events = {e for words, found in _DEEDS.items() if verb in words.split("|") for e in found}
+    asked = {e for words, found in _DEEDS.items() if verb in words.split("|") for e in found}
     named = [thing for thing in _THINGS if thing in rest.split()]
     if named and verb not in ("open", "unlock"):
-        events &= {event for thing in named for event in _THINGS[thing]}
-    return events, said or ""
+        asked &= {event for thing in named for event in _THINGS[thing]}
+    return asked, said or ""

@@ -11,12 +11,7 @@ from piase_gym.errors import ConfigError
 from piase_gym.worlds.channel.config import ChannelEnvelope, SymbolConfig
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world.levels import LAYOUTS, custom, of_layout
-from piase_gym.worlds.grid_world.limits import (
-    MAX_GOALS,
-    MAX_MOVERS,
-    MAX_PATCHES,
-    MAX_SIDE,
-)
+from piase_gym.worlds.grid_world.limits import MAX_GOALS, MAX_MOVERS, MAX_PATCHES, MAX_SIDE
 
 Position = tuple[Annotated[int, Field(ge=0, lt=MAX_SIDE)], Annotated[int, Field(ge=0, lt=MAX_SIDE)]]
 """(x, y) with (0, 0) at the top left."""
@@ -247,10 +242,8 @@ class GridWorldConfig(SymbolConfig):
                 f"layout 'tag' needs agents to chase: {self.agents} agents, {self.taggers} taggers"
             )
         codes = list(self.plan.values())
-        movers, fruits = (
-            codes.count(kinds.MOVER),
-            codes.count(kinds.FRUIT) + codes.count(kinds.BARE),
-        )
+        movers = codes.count(kinds.MOVER)
+        fruits = codes.count(kinds.FRUIT) + codes.count(kinds.BARE)
         if movers + self.movers > MAX_MOVERS:
             raise ValueError(f"map and movers make {movers + self.movers}; at most {MAX_MOVERS}")
         if fruits + self.fruits > MAX_PATCHES:

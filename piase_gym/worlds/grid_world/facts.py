@@ -38,16 +38,8 @@ from piase_gym.worlds.grid_world.observe.recall import (
 )
 from piase_gym.worlds.grid_world.rules.events import ROLES
 from piase_gym.worlds.grid_world.state import SCALARS, STATUS
+from piase_gym.worlds.grids import words
 from piase_gym.worlds.grids.nouns import YOU, require
-from piase_gym.worlds.grids.words import (
-    COMPASS,
-    SIDES,
-    SceneReader,
-    ViewerPlace,
-    offset_text,
-    scene_text,
-    words_of_cells,
-)
 
 Offset = tuple[int, int]
 
@@ -164,7 +156,7 @@ def _seen_of_bytes(form: Form, agent: str, data: bytes) -> str:
     width, height, x, y, heading = data[area : area + 5]
     return (
         _head_of_bytes(form, agent, data[area : area + 6])
-        + scene_text(form, data, ViewerPlace(x, y, heading, width, height))
+        + words.scene_text(form, data, words.ViewerPlace(x, y, heading, width, height))
         + _goal_of_bytes(form, heading, data[area + 6 :])
     )
 
@@ -226,9 +218,9 @@ def vector_of(facts: GridWorldFacts, form: Form) -> NDArray[np.uint8]:
 def text_of(facts: GridWorldFacts, form: Form) -> str:
     """Write the facts as prose. Cells that are not mentioned are free floor."""
     heading = HEADINGS.index(facts.heading)
-    place = ViewerPlace(*facts.position, heading, *facts.size)
+    place = words.ViewerPlace(*facts.position, heading, *facts.size)
     text = _head(form, facts.agent, facts.size, facts.position, heading, facts.carrying)
-    text += words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
+    text += words.words_of_cells(facts.cells, form, place) + _goal(facts.goal, heading, form)
     text += _status(facts.status, form.config) + recall_text(facts.recall)
     return "\n".join([text, *heard_lines(facts.messages, facts.earlier, facts.hint)])
 
@@ -244,7 +236,7 @@ def _head(
     """Write who and where an agent is and, if there are keys, what it carries."""
     place = (
         f"You are {agent} at column {position[0]}, row {position[1]} of a grid "
-        f"with {size[0]} columns and {size[1]} rows, facing {COMPASS[heading]}."
+        f"with {size[0]} columns and {size[1]} rows, facing {words.COMPASS[heading]}."
     )
     if carrying is None and not form.config.has_keys:
         return place
@@ -254,7 +246,7 @@ def _head(
 def _goal(goal: tuple[int, int] | None, heading: int, form: Form) -> str:
     """Write where the nearest goal is, after a line break; nothing if there are no goals."""
     if goal is not None:
-        return f"\nThe nearest goal is {offset_text(*_turned(goal, heading, form), form)}."
+        return f"\nThe nearest goal is {words.offset_text(*_turned(goal, heading, form), form)}."
     return "\nNo goal is in view." if form.config.goals or form.config.any_goals else ""
 
 
@@ -321,11 +313,11 @@ def parse(text: str, config: GridWorldConfig) -> GridWorldFacts:
         raise TextParseError(f"GridWorld: not the start of an observation: {text[:80]!r}")
     x, y, width, height = (int(header.group(i)) for i in (2, 3, 4, 5))
     _require(header.group(1) in form.names, first, f"agents are {', '.join(form.names)}")
-    _require(header.group(6) in COMPASS, first, f"headings are {', '.join(COMPASS)}")
+    _require(header.group(6) in words.COMPASS, first, f"headings are {', '.join(words.COMPASS)}")
     inside = x < width <= form.config.width and y < height <= form.config.height
     _require(inside, first, "that place is not on the grid")
-    heading = COMPASS.index(header.group(6))
-    scene = SceneReader(form, ViewerPlace(x, y, heading, width, height))
+    heading = words.COMPASS.index(header.group(6))
+    scene = words.SceneReader(form, words.ViewerPlace(x, y, heading, width, height))
     carried: str | None = None
     goal: Offset | None = None
     heard = Heard(())
@@ -379,7 +371,7 @@ def _read_goal(match: re.Match[str], line: str, heading: int, form: Form) -> Off
     """Read the direction of the goal."""
     if line.startswith("No goal"):
         return None
-    sides, up, aside = SIDES[form.frame], 0, 0
+    sides, up, aside = words.SIDES[form.frame], 0, 0
     for steps, side in (match.group(1, 2), match.group(3, 4)):
         if side is not None:
             _require(side in sides, line, f"sides are {', '.join(sides)}")

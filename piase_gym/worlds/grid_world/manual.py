@@ -57,20 +57,15 @@ def _goal(config: GridWorldConfig, agent: int) -> str:
 
 def _rules(config: GridWorldConfig) -> str:
     """Explain the grid, in a few sentences."""
-    return " ".join(
-        filter(
-            None,
-            (
-                "You live on a grid of cells. Columns count from 0 in the west, rows from 0 in "
-                "the north.",
-                _walking(config),
-                *_acting(config),
-                *_extras(config),
-                _company(config),
-                _seeing(config),
-            ),
-        )
-    )
+    rules = [
+        "You live on a grid of cells. Columns count from 0 in the west, rows from 0 in the north.",
+        _walking(config),
+        *_acting(config),
+        *_extras(config),
+        _company(config),
+        _seeing(config),
+    ]
+    return " ".join(filter(None, rules))
 
 
 def _walking(config: GridWorldConfig) -> str:
@@ -242,17 +237,17 @@ def _milestones(config: GridWorldConfig) -> list[str]:
 
 def _example(config: GridWorldConfig) -> tuple[str, str]:
     """Return a part of an observation and a command that fits it."""
-    if config.frame == "grid":
-        if config.has_keys:
-            return "Ahead of you, to the north, is a key.", "interact"
-        return "The nearest goal is 2 east." if _has_goals(
-            config
-        ) else "Walls: 1 north, in line.", ("move east")
+    grid, goals = config.frame == "grid", _has_goals(config)
+    if config.has_keys and grid:
+        return "Ahead of you, to the north, is a key.", "interact"
     if config.has_keys:
         return "You see a key 1 left.", "turn left"
-    return "The nearest goal is 2 right." if _has_goals(config) else "Walls: 1 ahead, in line.", (
-        "turn right"
-    )
+    if grid:
+        return (
+            f"{'The nearest goal is 2 east' if goals else 'Walls: 1 north, in line'}.",
+            "move east",
+        )
+    return f"{'The nearest goal is 2 right' if goals else 'Walls: 1 ahead, in line'}.", "turn right"
 
 
 def _has_goals(config: GridWorldConfig) -> bool:

@@ -19,23 +19,9 @@ from piase_gym.compiled.stepping import BOOKKEEPING, starts
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import channel_problem, channel_size
 from piase_gym.worlds.checks import find_grid_problem
-from piase_gym.worlds.grid_world.cells import (
-    AGENT,
-    FOODS,
-    KEY,
-    MAX_AGENTS,
-    MAX_FOOD,
-    NAMES,
-    OUTSIDE,
-)
-from piase_gym.worlds.grid_world.config import (
-    MAX_GOALS,
-    MAX_MOVERS,
-    MAX_PATCHES,
-    MAX_SIDE,
-    GridWorldConfig,
-    GridWorldEnvelope,
-)
+from piase_gym.worlds.grid_world import cells as kinds
+from piase_gym.worlds.grid_world import limits
+from piase_gym.worlds.grid_world.config import GridWorldConfig, GridWorldEnvelope
 from piase_gym.worlds.grid_world.rules import tables
 from piase_gym.worlds.grid_world.rules.events import ESCAPED, ROLES
 from piase_gym.worlds.grid_world.rules.memory import PLANES
@@ -53,8 +39,8 @@ def buckets(envelope: GridWorldEnvelope) -> tuple[int, int, int, int, int]:
 
     Each capacity is compiled separately; the others are not (`VARYING`).
     """
-    side = next(s for s in (16, 32, MAX_SIDE) if s >= max(envelope.width, envelope.height))
-    capacity = next(c for c in (4, MAX_AGENTS) if c >= envelope.agents)
+    side = next(s for s in (16, 32, limits.MAX_SIDE) if s >= max(envelope.width, envelope.height))
+    capacity = next(c for c in (4, kinds.MAX_AGENTS) if c >= envelope.agents)
     memory = capacity * PLANES * side * side * envelope.recall
     margin = 7 if envelope.window <= 7 else MAX_MARGIN
     return side, margin, capacity, memory, channel_size(envelope)
@@ -76,7 +62,7 @@ def _fields(agents: int) -> tuple[list[Any], list[Any]]:
         ("height", "<i2"),
         ("agents", "<i2"),
         ("num_goals", "<i2"),
-        ("goals", "<i2", (MAX_GOALS, 2)),
+        ("goals", "<i2", (limits.MAX_GOALS, 2)),
         ("x", "<i2", agents),
         ("y", "<i2", agents),
         ("heading", "u1", agents),
@@ -93,9 +79,9 @@ def _fields(agents: int) -> tuple[list[Any], list[Any]]:
         ("num_food", "<i4"),  # pieces that are left
         ("all_food", "<i4"),  # the sum of the weights of all pieces at the start
         ("num_patches", "<i4"),
-        ("patches", "<i2", (MAX_PATCHES, 2)),  # where fruit grows
+        ("patches", "<i2", (limits.MAX_PATCHES, 2)),  # where fruit grows
         ("num_movers", "<i4"),
-        ("movers", "<i2", (MAX_MOVERS, 3)),  # x, y, heading
+        ("movers", "<i2", (limits.MAX_MOVERS, 3)),  # x, y, heading
     ]
     return derived, canonical
 
@@ -159,18 +145,18 @@ def find_problem(record: Any, table: Any) -> str:
         "alive": 2,
         "role": len(ROLES),
         "fate": ESCAPED + 1,
-        "level": MAX_FOOD + 1,
+        "level": kinds.MAX_FOOD + 1,
         "said": int(table["symbols"]) + 1,
     }
     if problem := find_grid_problem(record, table, bounds, int(table["max_steps"])):
         return problem
     width, height = int(record["width"]), int(record["height"])
-    if not np.isin(record["carry"], (0, KEY)).all():
-        return f"'carry' must be 0 or {KEY}"
+    if not np.isin(record["carry"], (0, kinds.KEY)).all():
+        return f"'carry' must be 0 or {kinds.KEY}"
     for number, places, most in (
-        ("num_goals", "goals", MAX_GOALS),
-        ("num_patches", "patches", MAX_PATCHES),
-        ("num_movers", "movers", MAX_MOVERS),
+        ("num_goals", "goals", limits.MAX_GOALS),
+        ("num_patches", "patches", limits.MAX_PATCHES),
+        ("num_movers", "movers", limits.MAX_MOVERS),
     ):
         if not 0 <= record[number] <= most:
             return f"{number!r} must be in 0..{most}, with a place for each"
@@ -192,9 +178,9 @@ def _find_cell_problem(record: Any, width: int, height: int) -> str:
     cells = record["cells"].reshape(side, side)
     outside = np.ones_like(cells, np.bool_)
     outside[:height, :width] = False
-    if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], _INSIDE).all():
+    if (cells[outside] != kinds.OUTSIDE).any() or not np.isin(cells[~outside], _INSIDE).all():
         return "'cells' has unknown codes, or something outside of the grid"
-    food = np.isin(cells, FOODS).sum()
+    food = np.isin(cells, kinds.FOODS).sum()
     if record["num_food"] != food:
         return f"'num_food' is {record['num_food']}, but 'cells' has {food}"
     return ""
@@ -205,11 +191,11 @@ def _find_memory_problem(record: Any) -> str:
     if "memory" not in (record.dtype.names or ()):
         return ""
     codes, ages = np.moveaxis(record["memory"].reshape(len(record["x"]), PLANES, -1), 1, 0)
-    last = AGENT + 4 * int(record["agents"]) - 1
-    known = (codes == 0) | np.isin(codes, _INSIDE) | ((codes >= AGENT) & (codes <= last))
+    last = kinds.AGENT + 4 * int(record["agents"]) - 1
+    known = (codes == 0) | np.isin(codes, _INSIDE) | ((codes >= kinds.AGENT) & (codes <= last))
     if not known.all() or ages[codes == 0].any():
         return "'memory' has unknown codes, or an age of what was never seen"
     return ""
 
 
-_INSIDE = [code for code in NAMES if code > OUTSIDE]
+_INSIDE = [code for code in kinds.NAMES if code > kinds.OUTSIDE]

@@ -32,11 +32,7 @@ from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world import facts as views
 from piase_gym.worlds.grid_world import scripting, state
 from piase_gym.worlds.grid_world.actions import deed_events, grammar_of, silent_commands
-from piase_gym.worlds.grid_world.config import (
-    MAX_SIDE,
-    GridWorldConfig,
-    GridWorldEnvelope,
-)
+from piase_gym.worlds.grid_world.config import MAX_SIDE, GridWorldConfig, GridWorldEnvelope
 from piase_gym.worlds.grid_world.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
 from piase_gym.worlds.grid_world.facts import GridWorldFacts
 from piase_gym.worlds.grid_world.form import Form, form_of

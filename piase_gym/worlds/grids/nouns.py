@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -32,6 +33,16 @@ class CellNouns:
         if " facing " in name:
             return name
         return self.plurals.get(name, f"{name}s") if plural else f"{article(name)} {name}"
+
+
+def matched(
+    world: str, pattern: re.Pattern[str], words: str, line: str, allowed: str
+) -> re.Match[str]:
+    """Return the match of a part of a line, or raise as `require` does."""
+    found = pattern.fullmatch(words)
+    require(world, found is not None, line, allowed)
+    assert found is not None
+    return found
 
 
 def require(world: str, condition: bool, line: str, allowed: str) -> None:

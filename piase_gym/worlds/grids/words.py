@@ -20,7 +20,7 @@ from piase_gym.compiled import readable
 from piase_gym.worlds.grids import mentions
 from piase_gym.worlds.grids.codes import AGENT, FLOOR, OUTSIDE, TURNS, WALL
 from piase_gym.worlds.grids.mentions import CENTRE, SHOWN, find_mentions, most_mentions
-from piase_gym.worlds.grids.nouns import YOU, CellNouns, require
+from piase_gym.worlds.grids.nouns import YOU, CellNouns, matched, require
 
 FrameName = Literal["grid", "agent"]
 COMPASS: Final = ("north", "east", "south", "west")
@@ -324,10 +324,9 @@ class SceneReader:
 
     def _read_thing(self, item: str, line: str) -> None:
         """Note a thing that is named with its place."""
-        match = _THING.fullmatch(item)
-        require(self.form.world, match is not None, line, "things are 'a key 2 north, 1 east'")
-        assert match is not None
-        noun, *parts = match.groups()
+        noun, *parts = matched(
+            self.form.world, _THING, item, line, "things are 'a key 2 north, 1 east'"
+        ).groups()
         up = aside = 0
         for steps, side in zip(parts[::2], parts[1::2], strict=True):
             if steps is not None:
@@ -374,10 +373,9 @@ class SceneReader:
 
     def _span(self, words: str, line: str, sides: Sequence[str]) -> range:
         """Read a span of offsets."""
-        match = _SPAN.fullmatch(words)
-        require(self.form.world, match is not None, line, "places are '1 to 3 north', '2 west'")
-        assert match is not None
-        first, side, last, other = match.groups()
+        first, side, last, other = matched(
+            self.form.world, _SPAN, words, line, "places are '1 to 3 north', '2 west'"
+        ).groups()
         known = (side is None or side in sides) and (other is None or other in sides)
         require(self.form.world, known, line, f"sides are {' and '.join(sides)} here")
         signs = {sides[0]: 1, sides[1]: -1}

@@ -8,16 +8,8 @@ from pydantic import Field, model_validator
 
 from piase_gym.core.config import RecallConfig
 from piase_gym.core.limits import MOST_STEPS, Reward
-from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.actions import PHRASES
-from piase_gym.worlds.household.levels import files
-from piase_gym.worlds.household.levels.words import (
-    DIFFICULTIES,
-    MOST_OBJECTS,
-    MOST_RECEPTACLES,
-    RoomName,
-    TaskName,
-)
+from piase_gym.worlds.household.levels import files, words
 from piase_gym.worlds.texts.config import TextConfig, TextEnvelope, TextRewards
 
 MAX_AGENTS = 8
@@ -58,6 +50,7 @@ class HouseholdConfig(TextConfig, RecallConfig):
     """Everything about a Household that can be set; see `Household` for what it means."""
 
     world: ClassVar[str] = "Household"
+    levels = words.LEVELS
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents take part")
     max_steps: int = Field(50, ge=1, le=MOST_STEPS, description="steps until truncation")
@@ -78,37 +71,26 @@ class HouseholdConfig(TextConfig, RecallConfig):
     split: Literal["train", "valid_train", "valid_seen", "valid_unseen"] = Field(
         "train", description="which homes are generated, or which games of ALFWORLD_DATA are played"
     )
-    tasks: tuple[TaskName, ...] = Field(
+    tasks: tuple[words.TaskName, ...] = Field(
         ("pick", "look", "clean", "heat", "cool", "two"),
         min_length=1,
         description="tasks of generated homes",
     )
-    rooms: tuple[RoomName, ...] = Field(
+    rooms: tuple[words.RoomName, ...] = Field(
         ("kitchen", "bedroom", "bathroom", "livingroom"),
         min_length=1,
         description="kinds of rooms that are generated",
     )
     receptacles: int = Field(
-        12, ge=3, le=MOST_RECEPTACLES, description="receptacles of a generated home"
+        12, ge=3, le=words.MOST_RECEPTACLES, description="receptacles of a generated home"
     )
-    objects: int = Field(16, ge=2, le=MOST_OBJECTS, description="objects of a generated home")
+    objects: int = Field(16, ge=2, le=words.MOST_OBJECTS, description="objects of a generated home")
     feedback: Literal["native", "explain"] = Field(
         "native", description="answer impossible commands as the games do, or with the reason"
     )
     lists_commands: bool = Field(True, description="list commands in canonical text and vectors")
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: HouseholdEnvelope | None = Field(None, description="largest sizes")
-
-    @classmethod
-    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
-        """Read ``difficulty`` (1 to 5) as the receptacles, objects and tasks of generated homes."""
-        if name == "difficulty":
-            if isinstance(value, bool) or value not in tuple(DIFFICULTIES):
-                known = ", ".join(map(str, DIFFICULTIES))
-                raise ConfigError(f"Household: difficulty is one of {known}, not {value!r:.60}")
-            receptacles, objects, tasks = DIFFICULTIES[value]
-            return {"receptacles": receptacles, "objects": objects, "tasks": tasks}
-        return super().meaning(name, value)
 
     @model_validator(mode="after")
     def _check_game(self) -> Self:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any, Final
 
-from piase_gym.core.difficulty import DifficultyParameter, number_parameter
+from piase_gym.core.difficulty import number_parameter
 from piase_gym.worlds.household.config import HouseholdConfig
-from piase_gym.worlds.household.levels.words import DIFFICULTIES
+from piase_gym.worlds.household.levels.words import LEVELS
+from piase_gym.worlds.texts.curriculum import level_parameter
 
 
 def _is_generated(config: Any) -> bool:
@@ -19,25 +20,13 @@ def _level(config: Any) -> float | None:
     """Return the highest difficulty with homes no larger than those of a config, at least 1."""
     if config.game is not None:
         return None
-    return float(max([1, *(k for k, row in DIFFICULTIES.items() if row[0] <= config.receptacles)]))
-
-
-def _set_level(config: Any, value: Any) -> dict[str, Any]:
-    receptacles, objects, tasks = DIFFICULTIES[int(value)]
-    return {"receptacles": receptacles, "objects": objects, "tasks": tasks}
+    fits = (k for k, row in LEVELS.items() if row["receptacles"] <= config.receptacles)
+    return float(max(fits, default=1))
 
 
 _number: Final = functools.partial(number_parameter, HouseholdConfig)
 DIFFICULTY_PARAMETERS: Final = (
-    DifficultyParameter(
-        "difficulty",
-        "how large homes are, and which tasks they have",
-        1,
-        len(DIFFICULTIES),
-        _level,
-        _set_level,
-        whole=True,
-    ),
+    level_parameter(LEVELS, "how large homes are, and which tasks they have", _level),
     _number("receptacles", "receptacles of a home", where=_is_generated),
     _number("objects", "objects of a home", where=_is_generated),
     _number("message_loss", "share of messages that get lost"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import history_rules, limit_rules
+from piase_gym.worlds.channel.manual import heard_when, history_rules, limit_rules
 from piase_gym.worlds.household.config import HouseholdConfig
-from piase_gym.worlds.texts.wording import counted, listing, priced
+from piase_gym.worlds.texts.wording import listing, priced
 
 _LISTED = (
     "What you can do besides walking, looking, examining, opening, closing, taking{hands} is "
@@ -51,11 +51,9 @@ def manual(config: HouseholdConfig, placing: str, asks: bool) -> Manual:
         rules.append("To look at something under a lamp, carry it, go to the lamp and use that.")
     if config.agents > 1:
         people = listing(config.names(config.agents))
-        later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
-        lost = ", if it is not lost" if config.message_loss else ""
         rules.append(
             f"{people} share the home and the task, and act at once; the first to take an object "
-            f"has it. What you say is heard {later}{lost}."
+            f"has it. What you say is heard {heard_when(config)}."
         )
         rules += limit_rules(config) + history_rules(config)
     table = config.rewards

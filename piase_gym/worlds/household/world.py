@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from piase_gym.core.answers import Answer, read_answer
-from piase_gym.core.commands import (
-    MAX_LINE,
-    Command,
-    InvalidAction,
-    Outcome,
-    read_command,
-)
+from piase_gym.core.commands import MAX_LINE, Command, InvalidAction, Outcome, read_command
 from piase_gym.core.config import require_fit
 from piase_gym.core.difficulty import DifficultyParameter
 from piase_gym.core.objects import Objects

@@ -13,13 +13,7 @@ from piase_gym.core.jsonable import jsonable
 from piase_gym.core.limits import MOST_STEPS, Share, SmallReward
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.channel.config import MAX_HISTORY, MessageConfig, history_field
-from piase_gym.worlds.object_search.codes import (
-    MAX_AGENTS,
-    MAX_LINE,
-    MAX_OBJECTS,
-    MAX_SIDE,
-    NAMES,
-)
+from piase_gym.worlds.object_search.codes import MAX_AGENTS, MAX_LINE, MAX_OBJECTS, MAX_SIDE, NAMES
 
 Backend = Literal["mock", "house", "camera"]
 _NAME = re.compile(r"[A-Za-z0-9_'-]+( [A-Za-z0-9_'-]+)*")

@@ -5,12 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Final
 
-from piase_gym.core.difficulty import (
-    DifficultyParameter,
-    Fields,
-    count_element,
-    number_parameter,
-)
+from piase_gym.core.difficulty import DifficultyParameter, Fields, count_element, number_parameter
 from piase_gym.worlds.object_search.codes import MAX_LINE, MAX_SIDE
 from piase_gym.worlds.object_search.config import MOST_DELAY, ObjectSearchConfig
 

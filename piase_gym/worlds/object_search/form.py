@@ -7,15 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from piase_gym.worlds.grids.codes import AGENT, HEADINGS
+from piase_gym.worlds.object_search import state
 from piase_gym.worlds.object_search.codes import LEVEL, PITCHES, ROLLS, TABLE
 from piase_gym.worlds.object_search.config import ObjectSearchConfig, ObjectSearchEnvelope
 from piase_gym.worlds.object_search.geometry import AREA, SIDE
-from piase_gym.worlds.object_search.state import (
-    OTHER,
-    SCALARS,
-    report_length,
-    vector_length,
-)
 
 Place = tuple[int, ...]
 """(x, y) in a house, with (0, 0) at the top left, or (x,) on a line; (x, y, level) is the cell that
@@ -82,21 +77,19 @@ class Form:
         self.house = bool(envelope.house)
         self.names = config.names(envelope.agents)
         self.things = config.object_names
-        self.length = vector_length(envelope)
-        self.report = report_length(envelope)
+        self.length = state.vector_length(envelope)
+        self.report = state.report_length(envelope)
         self.reports_start = AREA * envelope.house
         self.others = self.reports_start + self.report * envelope.agents * envelope.channel
-        self.objects = self.others + OTHER * envelope.agents * envelope.house
+        self.objects = self.others + state.OTHER * envelope.agents * envelope.house
         self.found = self.objects + 2 * envelope.objects
         self.by_pieces = not (config.show_found or config.in_pictures)
         self.start = self.found + 2 * envelope.found
-        window, reports = (
-            f"{self.reports_start}s",
-            f"{self.report}s" * (envelope.agents * envelope.channel),
-        )
+        window = f"{self.reports_start}s"
+        reports = f"{self.report}s" * (envelope.agents * envelope.channel)
         sights = f"{self.objects - self.others}s{self.found - self.objects}s{2 * envelope.found}x"
         self.parts = f"{window}{reports}{sights}x2x3s3sx4s"
-        self.caption = self.start + SCALARS
+        self.caption = self.start + state.SCALARS
         self.cell_names = tuple(TABLE.names.get(code, "") for code in range(AGENT))
         self.cell_codes = TABLE.codes
 

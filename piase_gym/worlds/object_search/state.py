@@ -19,18 +19,7 @@ from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.checks import find_grid_problem
 from piase_gym.worlds.grids.codes import OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
-from piase_gym.worlds.object_search.codes import (
-    ACTIONS,
-    HEIGHT,
-    LEVELS,
-    MAX_AGENTS,
-    MAX_LINE,
-    MAX_OBJECTS,
-    MAX_SIDE,
-    OUT_OF_TIME,
-    PITCHES,
-    ROLLS,
-)
+from piase_gym.worlds.object_search import codes
 from piase_gym.worlds.object_search.codes import TABLE as CELLS
 from piase_gym.worlds.object_search.config import (
     MAX_DELAY,
@@ -66,7 +55,7 @@ def buckets(envelope: ObjectSearchEnvelope) -> tuple[int, int, int]:
     small = max(envelope.width, envelope.height) <= SMALL_SIDE or not envelope.house
     few = envelope.agents <= FEW
     delay = MAX_DELAY if envelope.delay and envelope.channel else 0
-    return SMALL_SIDE if small else MAX_SIDE, FEW if few else MAX_AGENTS, delay
+    return SMALL_SIDE if small else codes.MAX_SIDE, FEW if few else codes.MAX_AGENTS, delay
 
 
 @functools.cache
@@ -93,10 +82,10 @@ def layout(side: int, agents: int, delay: int) -> np.dtype[Any]:
             *fields_of("<i4", "t open covered repeats"),
             ("reports", "<i4", agents),
             *fields_of("<i2", "width height agents"),
-            ("place", "<i2", MAX_OBJECTS),
+            ("place", "<i2", codes.MAX_OBJECTS),
             *fields_of("<i2", "x y", agents),
             *fields_of("<u2", "goal found"),
-            ("shelf", "<u2", MAX_LINE),
+            ("shelf", "<u2", codes.MAX_LINE),
             *fields_of("u1", "z heading pitch roll alive fate marks order", agents),
             ("hint", "u1", agents * HINT_CODE),
             ("told", "u1", agents * ROOM),
@@ -138,10 +127,10 @@ TABLE: Final = record_type(
         ("pieces", "<i4"),  # of furniture
         *fields_of("<i4", "recall delay reach"),  # -1 and 0 stand for none; reach is in columns
         ("loss", "<u8"),  # share of reports that get lost, times 2**32
-        ("heard", "<u4", MAX_AGENTS),  # for each sender, one bit per listener
-        ("join", "<i4", MAX_AGENTS),
+        ("heard", "<u4", codes.MAX_AGENTS),  # for each sender, one bit per listener
+        ("join", "<i4", codes.MAX_AGENTS),
         ("line", "<i4"),  # whether `shelf` is given
-        ("shelf", "<u2", MAX_LINE),
+        ("shelf", "<u2", codes.MAX_LINE),
         *fields_of("<i4", "inspected on_way holds known"),  # where these fields begin
         ("word_size", "<i4"),  # the bytes of a word of `known`
         *MAP_FIELDS,
@@ -181,7 +170,7 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
         table["height"] = 1
     table["names"], table["kinds"] = len(config.object_names), envelope.objects
     table["slots"], table["length"] = envelope.agents, vector_length(envelope)
-    table["num_actions"] = ACTIONS * (1 + envelope.channel)
+    table["num_actions"] = codes.ACTIONS * (1 + envelope.channel)
     table["house"], table["together"] = config.in_house, config.start == "together"
     table["shared"], table["ends"] = config.shared_reward, config.ends_when_found
     table["talks"], table["tells"] = config.channel, config.show_found
@@ -194,7 +183,7 @@ def new_table(config: ObjectSearchConfig, envelope: ObjectSearchEnvelope) -> NDA
     heard_by = config.listeners()
     table["heard"][: len(heard_by)] = heard_by
     table["worth_message"] -= config.message_cost
-    table["reach"] = MAX_LINE if config.message_range is None else config.message_range
+    table["reach"] = codes.MAX_LINE if config.message_range is None else config.message_range
     table["late"] = bool(config.latecomers)
     steps = [-1 if step is None else step for step in config.join_at]
     table["join"][: len(steps)] = steps
@@ -215,12 +204,12 @@ def layout_for(envelope: ObjectSearchEnvelope) -> np.dtype[Any]:
 def find_problem(record: Any, table: Any) -> str:
     """Say what is impossible in a state under a config's table, or return an empty string."""
     bounds = {
-        "z": LEVELS,
+        "z": codes.LEVELS,
         "heading": 4,
-        "pitch": len(PITCHES),
-        "roll": len(ROLLS),
+        "pitch": len(codes.PITCHES),
+        "roll": len(codes.ROLLS),
         "alive": 2,
-        "fate": OUT_OF_TIME + 1,
+        "fate": codes.OUT_OF_TIME + 1,
     }
     if problem := find_grid_problem(record, table, bounds, int(table["max_steps"])):
         return problem
@@ -233,7 +222,7 @@ def find_problem(record: Any, table: Any) -> str:
     if not 0 <= record["covered"] <= record["open"]:
         return "'covered' must be in 0..'open'"
     reports = _reports(record)
-    if not (reports[:, :6] < (width + 1, max(2, height), LEVELS, 4, 3, 3)).all():
+    if not (reports[:, :6] < (width + 1, max(2, height), codes.LEVELS, 4, 3, 3)).all():
         return "'told' must hold reports from poses that there are"
     return _find_house_problem(record, width, height) if table["house"] else ""
 
@@ -258,13 +247,13 @@ def _find_house_problem(record: Any, width: int, height: int) -> str:
         return "'told' has unknown codes"
     place, goal = record["place"].tolist(), int(record["goal"])
     lying = [at for number, at in enumerate(place) if goal >> number & 1]
-    room = HEIGHT[record["cells"]] < LEVELS
+    room = codes.HEIGHT[record["cells"]] < codes.LEVELS
     if any(not 0 <= at < side * side or not room[at] for at in lying):
         return "'place' must be a column that is not full, for every object"
     if len(set(lying)) < len(lying):
         return "'place' puts two objects into one column"
     for agent in np.flatnonzero(record["alive"]).tolist():
         x, y, z = (int(record[name][agent]) for name in "xyz")
-        if z < HEIGHT[cells[y, x]]:
+        if z < codes.HEIGHT[cells[y, x]]:
             return f"agent {agent} is inside of what fills its column"
     return ""

@@ -47,11 +47,6 @@ class RemoteDriver:
         self._facts: dict[str, Any] = {}
         self._begin()
 
-    @property
-    def dead(self) -> bool:
-        """Whether the process is gone."""
-        return self._process is None
-
     def _begin(self) -> None:
         """Start a process with a new environment."""
         path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)

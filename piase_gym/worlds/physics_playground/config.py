@@ -64,9 +64,6 @@ class PhysicsEnvelope(ChannelEnvelope):
     messages: int = Field(0, ge=0, le=1, description="1 leaves room for messages")
 
 
-Rays = Annotated[int, Field(ge=0, le=64)]
-
-
 class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
     """Everything about a PhysicsPlayground that can be set; see `PhysicsPlayground`."""
 
@@ -108,7 +105,7 @@ class PhysicsPlaygroundConfig(RecallConfig, SymbolConfig):
         description="how high things are held; default 0.03, in stack over a tower",
     )
     nearest: int = Field(4, ge=0, le=MAX_OBJECTS, description="how many objects are seen")
-    rays: Rays = Field(8, description="lidar rays, evenly around")
+    rays: int = Field(8, ge=0, le=64, description="lidar rays, evenly around")
     range: float = Field(4.0, ge=0.5, le=30.0, description="how far lidar reaches")
     speech: bool = Field(
         False, description="whether agents can say things to each other in words; or `messages`"

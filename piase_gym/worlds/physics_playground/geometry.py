@@ -48,6 +48,17 @@ def plus(a: Sequence[float], b: Sequence[float]) -> Triple:
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
+def yaw(q: Sequence[float]) -> float:
+    """Return the angle of a rotation about the vertical, from east to north."""
+    x, y, z, w = q
+    return math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
+
+
+def upright(angle: float) -> Quaternion:
+    """Return the rotation about the vertical by an angle, from east to north."""
+    return 0.0, 0.0, math.sin(angle / 2.0), math.cos(angle / 2.0)
+
+
 def nearest_of_crate(
     start: tuple[float, float],
     middle: tuple[float, float],
@@ -55,8 +66,7 @@ def nearest_of_crate(
     half: Sequence[float],
 ) -> tuple[float, float]:
     """Return the point of a crate's outline on the floor that is nearest to a place."""
-    x, y, z, w = turn
-    angle = math.atan2(2.0 * (x * y + w * z), 1.0 - 2.0 * (y * y + z * z))
+    angle = yaw(turn)
     c, s = math.cos(angle), math.sin(angle)
     dx, dy = start[0] - middle[0], start[1] - middle[1]
     along = max(-half[0], min(half[0], dx * c + dy * s))

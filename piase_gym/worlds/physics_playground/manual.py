@@ -6,13 +6,7 @@ from piase_gym.core.world import Manual
 from piase_gym.worlds.channel.manual import channel_conditions, channel_rules
 from piase_gym.worlds.physics_playground.actions import HANDS
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.levels.bodies import (
-    MASSES,
-    ROVER,
-    SPHERE,
-    THRUST,
-    TOP_SPEED,
-)
+from piase_gym.worlds.physics_playground.levels import bodies
 from piase_gym.worlds.physics_playground.rules.tasks import role
 from piase_gym.worlds.texts.wording import article, counted, listing
 
@@ -23,8 +17,9 @@ BODIES = {
     "sphere": "a sphere driven by a force along its heading; it drifts when it turns",
 }
 SIZES = {
-    "rover": f"You reach {ROVER[0]:g} m ahead and behind of your centre, and {ROVER[1]:g} m aside.",
-    "sphere": f"Your radius is {SPHERE:g} m.",
+    "rover": f"You reach {bodies.ROVER[0]:g} m ahead and behind of your centre, "
+    f"and {bodies.ROVER[1]:g} m aside.",
+    "sphere": f"Your radius is {bodies.SPHERE:g} m.",
 }
 
 
@@ -105,8 +100,8 @@ def _strides(config: PhysicsPlaygroundConfig) -> str:
 def coasting(config: PhysicsPlaygroundConfig) -> float:
     """Return about how many metres a body coasts when it brakes from full speed."""
     share = min(0.5 / config.seconds, 8.0)
-    speed = TOP_SPEED[config.body]
-    rolling = THRUST["sphere"] / TOP_SPEED["sphere"] / MASSES["sphere"]
+    speed = bodies.TOP_SPEED[config.body]
+    rolling = bodies.THRUST["sphere"] / bodies.TOP_SPEED["sphere"] / bodies.MASSES["sphere"]
     return speed / (share if config.body == "rover" else min(share, rolling))
 
 

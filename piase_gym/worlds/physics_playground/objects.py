@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from piase_gym.core.objects import AGENT
+from piase_gym.worlds.physics_playground.geometry import yaw
 from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.state import PlayState
 
@@ -28,7 +29,7 @@ def objects(play: PlayState, reading: BodyReadings, agents: Sequence[str]) -> di
         found[name] = {
             "kind": AGENT,
             "place": _place(position),
-            "heading": round(math.degrees(_yaw(*turn))) % 360,
+            "heading": round(math.degrees(yaw(turn))) % 360,
             "in_play": play.status[k] == "playing",
         }
     for k in play.there:
@@ -41,8 +42,3 @@ def objects(play: PlayState, reading: BodyReadings, agents: Sequence[str]) -> di
 def _place(position: Sequence[float]) -> list[float]:
     """Return a place in metres, rounded and without negative zeros."""
     return [round(value, DIGITS) + 0.0 for value in position]
-
-
-def _yaw(x: float, y: float, z: float, w: float) -> float:
-    """Return the angle about the vertical of a quaternion, from east to north."""
-    return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))

@@ -26,23 +26,10 @@ from piase_gym.worlds.physics_playground.levels.bodies import Pose
 from piase_gym.worlds.physics_playground.levels.items import Point
 from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.observe.sensors import rays_of
-from piase_gym.worlds.physics_playground.rules import tasks
+from piase_gym.worlds.physics_playground.rules import record, tasks
 from piase_gym.worlds.physics_playground.rules.driving import drive
 from piase_gym.worlds.physics_playground.rules.gripping import grasp_again
 from piase_gym.worlds.physics_playground.rules.grips import hold_of, slipped
-from piase_gym.worlds.physics_playground.rules.record import (
-    AT_AGENT,
-    AT_OBJECT,
-    AT_WALL,
-    FELT,
-    GROUNDED,
-    MAX_RAYS,
-    ON_FLOOR,
-    ON_RAMP,
-    new_scene,
-    note_objects,
-    offset,
-)
 from piase_gym.worlds.physics_playground.state import PlayState
 
 
@@ -67,7 +54,7 @@ class Arena:
         sim.put_away(state.away)
         self._columns = self._find_columns()
         self._rays = rays_of(config)
-        scene = new_scene(state, config, tasks.wanted(state, config))
+        scene = record.new_scene(state, config, tasks.wanted(state, config))
         self.scene = readable(scene)
         self._one, agents = scene[0], slice(0, self.count)
         # Views and packers of the record's fields cost more to make than to use.
@@ -88,10 +75,10 @@ class Arena:
     def _find_columns(self) -> dict[int, int]:
         """Return the column of `touch` for each of Bullet's numbers of bodies."""
         sim = self.sim
-        columns = dict.fromkeys((*sim.edges, *sim.statics), AT_WALL)
-        columns |= {sim.floor: ON_FLOOR, **dict.fromkeys(sim.ramps, ON_RAMP)}
-        columns |= {number: AT_OBJECT + i for i, number in enumerate(sim.objects)}
-        return columns | {number: AT_AGENT + i for i, number in enumerate(sim.agents)}
+        columns = dict.fromkeys((*sim.edges, *sim.statics), record.AT_WALL)
+        columns |= {sim.floor: record.ON_FLOOR, **dict.fromkeys(sim.ramps, record.ON_RAMP)}
+        columns |= {number: record.AT_OBJECT + i for i, number in enumerate(sim.objects)}
+        return columns | {number: record.AT_AGENT + i for i, number in enumerate(sim.agents)}
 
     # -- what is now ----------------------------------------------------------------------
 
@@ -111,21 +98,21 @@ class Arena:
         felt, columns, contacts = self._felt.data, self._columns, self.sim.contacts
         self._felt.fill(0)
         for agent in range(self.count):
-            start = agent * FELT
+            start = agent * record.FELT
             for point in contacts(agent):
                 if point[POINT_GAP] < TOUCH:
                     felt[start + columns[point[POINT_OTHER]]] = 1
                     if point[POINT_NORMAL][2] > 0.5:
-                        felt[start + GROUNDED] = 1
+                        felt[start + record.GROUNDED] = 1
         for number in self.state.away:  # Bullet drops contacts only in the next step
-            self.touches[:, AT_OBJECT + number] = 0
+            self.touches[:, record.AT_OBJECT + number] = 0
 
     def scan(self, playing: Sequence[bool]) -> None:
         """Write what only views need into the scene: lidar, agents in play, and what is placed."""
         starts, ends = self._rays
         if starts:
             for agent in range(self.count):
-                place = _SHARE + 8 * MAX_RAYS * agent
+                place = _SHARE + 8 * record.MAX_RAYS * agent
                 self._pack_rays(self._memory, place, *self.sim.lidar(agent, starts, ends))
         self._playing[:] = playing[: self.count]
         self._one["placed"] = self.state.placed
@@ -139,7 +126,7 @@ class Arena:
     @property
     def touches(self) -> NDArray[np.uint8]:
         """What each agent touches, shape (agents, columns); see `record.GROUNDED` and others."""
-        felt: NDArray[np.uint8] = self._felt.reshape(-1, FELT)
+        felt: NDArray[np.uint8] = self._felt.reshape(-1, record.FELT)
         return felt
 
     @property
@@ -212,7 +199,7 @@ class Arena:
 
     def _see_again(self) -> None:
         """Look again after an object came or went."""
-        note_objects(self._one, self.state, tasks.wanted(self.state, self.config))
+        record.note_objects(self._one, self.state, tasks.wanted(self.state, self.config))
         self.look()
 
     # -- grips ----------------------------------------------------------------------------
@@ -256,4 +243,4 @@ class Arena:
             self._one["towed"][agent] = hold is not None and hold.towed
 
 
-_TABLE, _DRIVES, _SHARE = offset("table"), offset("drives"), offset("share")
+_TABLE, _DRIVES, _SHARE = record.offset("table"), record.offset("drives"), record.offset("share")

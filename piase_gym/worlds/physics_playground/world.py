@@ -440,10 +440,8 @@ class PhysicsPlayground(World[PhysicsPlaygroundConfig, PhysicsPlaygroundFacts]):
             return found
         if found == self.under_way(agent):
             return found
-        what, facts = (
-            actions.without_units(str(found.parameters["what"])).lower(),
-            self.facts(agent),
-        )
+        what = actions.without_units(str(found.parameters["what"])).lower()
+        facts = self.facts(agent)
         name = naming.proper_name(what, found.verb, facts, self.play, self.config)
         if name is None:
             return naming.unknown(what, facts, self.config)

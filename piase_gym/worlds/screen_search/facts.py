@@ -16,14 +16,7 @@ from piase_gym.core.text_encoding import HINT_CODE, one_line, unescape
 from piase_gym.core.world import HINT_TEXT, Facts
 from piase_gym.worlds.describing import LONGEST_CAPTION, LONGEST_NAME, MOST_OBJECTS, Description
 from piase_gym.worlds.screen_search.config import MAX_MESSAGE, MOST_FOUND, ScreenSearchConfig
-from piase_gym.worlds.texts.letters import (
-    LETTER_CODE,
-    closing_lines,
-    put_last,
-    put_letters,
-    read_letters,
-    text_code,
-)
+from piase_gym.worlds.texts import letters
 from piase_gym.worlds.texts.lines import LineReader
 
 
@@ -113,7 +106,7 @@ def to_text(facts: ScreenSearchFacts) -> str:
         lines.append(f"Still to be found: {', '.join(facts.wanted)}.")
     if facts.feedback is not None:
         lines.append(f"Result: {one_line(facts.feedback)}")
-    return "\n".join([*lines, *closing_lines(facts)])
+    return "\n".join([*lines, *letters.closing_lines(facts)])
 
 
 def parse(text: str, config: ScreenSearchConfig) -> ScreenSearchFacts:
@@ -132,7 +125,7 @@ def parse(text: str, config: ScreenSearchConfig) -> ScreenSearchFacts:
         found=_names(lines.next(_FOUND)),
         wanted=_names(lines.next(_WANTED)),
         feedback=lines.free(_RESULT),
-        messages=tuple(read_letters(lines, names)),
+        messages=tuple(letters.read_letters(lines, names)),
         hint=lines.hint(),
     )
     lines.require_end()
@@ -159,7 +152,7 @@ SIGHTING_CODE: Final = 5 + HINT_CODE
 def vector_box(agents: int) -> Box:
     """Return the space of the vectors; see `vector_of`."""
     names = 2 * MOST_FOUND * HINT_CODE
-    size = 1 + MOST_OBJECTS * SIGHTING_CODE + names + agents * LETTER_CODE + 3 * HINT_CODE
+    size = 1 + MOST_OBJECTS * SIGHTING_CODE + names + agents * letters.LETTER_CODE + 3 * HINT_CODE
     return Box(0.0, 255.0, (size,), np.float32)
 
 
@@ -182,14 +175,14 @@ def vector_of(facts: ScreenSearchFacts, agents: Sequence[str]) -> NDArray[np.flo
             seen.width / 100,
             seen.height / 100,
         )
-        row[place + 5 : place + SIGHTING_CODE] = text_code(seen.name)
+        row[place + 5 : place + SIGHTING_CODE] = letters.text_code(seen.name)
     start = 1 + MOST_OBJECTS * SIGHTING_CODE
     for names in (facts.found, facts.wanted):
         for k, name in enumerate(names):
-            row[start + k * HINT_CODE : start + (k + 1) * HINT_CODE] = text_code(name)
+            row[start + k * HINT_CODE : start + (k + 1) * HINT_CODE] = letters.text_code(name)
         start += MOST_FOUND * HINT_CODE
-    put_letters(row, start, facts.messages, agents)
-    put_last(row, facts.caption, facts.feedback, facts.hint)
+    letters.put_letters(row, start, facts.messages, agents)
+    letters.put_last(row, facts.caption, facts.feedback, facts.hint)
     return row
 
 

@@ -8,7 +8,6 @@ from pydantic import Field, model_validator
 
 from piase_gym.core.config import RecallConfig
 from piase_gym.core.limits import MOST_STEPS, Reward
-from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Hardness, Schema
 from piase_gym.worlds.sql_query.levels.domains import MOST_COLUMNS, MOST_TABLES, DomainName
@@ -54,6 +53,7 @@ class SqlQueryConfig(TextConfig, RecallConfig):
     """Everything about a SqlQuery that can be set; see `SqlQuery` for what it means."""
 
     world: ClassVar[str] = "SqlQuery"
+    levels = LEVELS
 
     agents: int = Field(1, ge=1, le=MAX_AGENTS, description="how many agents share the question")
     max_steps: int = Field(10, ge=1, le=MOST_STEPS, description="turns until truncation")
@@ -101,16 +101,6 @@ class SqlQueryConfig(TextConfig, RecallConfig):
     )
     rewards: Rewards = Field(default_factory=lambda: Rewards(), description="the reward table")
     envelope: SqlQueryEnvelope | None = Field(None, description="largest sizes")
-
-    @classmethod
-    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
-        """Read ``difficulty`` (1 to 5) as the settings of generated questions in `LEVELS`."""
-        if name == "difficulty":
-            if isinstance(value, bool) or value not in tuple(LEVELS):
-                known = ", ".join(map(str, LEVELS))
-                raise ConfigError(f"SqlQuery: difficulty is one of {known}, not {value!r:.60}")
-            return dict(LEVELS[value])
-        return super().meaning(name, value)
 
     @model_validator(mode="after")
     def _check_task(self) -> Self:

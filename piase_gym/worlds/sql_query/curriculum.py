@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any, Final
 
-from piase_gym.core.difficulty import DifficultyParameter, number_parameter
+from piase_gym.core.difficulty import number_parameter
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.levels.questions import LEVELS
+from piase_gym.worlds.texts.curriculum import level_parameter
 
 
 def _is_generated(config: Any) -> bool:
@@ -25,21 +26,9 @@ def _level(config: Any) -> float | None:
     return float(max(fits, default=1))
 
 
-def _set_level(config: Any, value: Any) -> dict[str, Any]:
-    return dict(LEVELS[int(value)])
-
-
 _number: Final = functools.partial(number_parameter, SqlQueryConfig)
 DIFFICULTY_PARAMETERS: Final = (
-    DifficultyParameter(
-        "difficulty",
-        "how hard questions are, and how large databases",
-        1,
-        len(LEVELS),
-        _level,
-        _set_level,
-        whole=True,
-    ),
+    level_parameter(LEVELS, "how hard questions are, and how large databases", _level),
     _number("tables", "tables of a database", where=_is_generated),
     _number("columns", "most columns of a table", where=_is_generated),
     _number("rows", "rows of the largest table", where=_is_generated),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import history_rules, limit_rules
+from piase_gym.worlds.channel.manual import heard_when, history_rules, limit_rules
 from piase_gym.worlds.sql_query.config import SqlQueryConfig
 from piase_gym.worlds.sql_query.levels import datasets
 from piase_gym.worlds.texts.wording import counted, listing, priced
@@ -72,10 +72,8 @@ def _rules(config: SqlQueryConfig) -> list[str]:
     )
     if config.agents > 1:
         people = listing(config.names(config.agents))
-        later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
-        lost = ", if it is not lost" if config.message_loss else ""
         rules.append(
-            f"{people} share the question; what you say is heard {later}{lost}, and whoever "
+            f"{people} share the question; what you say is heard {heard_when(config)}, and whoever "
             "submits answers for all."
         )
         rules += limit_rules(config) + history_rules(config)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from piase_gym.core.world import Manual
-from piase_gym.worlds.channel.manual import history_rules, limit_rules
+from piase_gym.worlds.channel.manual import heard_when, history_rules, limit_rules
 from piase_gym.worlds.text_room.config import TextRoomConfig
 from piase_gym.worlds.text_room.levels import names
 from piase_gym.worlds.text_room.levels.story_rules import LogMilestone, MaxSteps
 from piase_gym.worlds.text_room.state import Plot
-from piase_gym.worlds.texts.wording import counted, listing, priced, spaced
+from piase_gym.worlds.texts.wording import listing, priced, spaced
 
 
 class Mechanics(NamedTuple):
@@ -51,7 +51,8 @@ def manual(config: TextRoomConfig, plot: Plot | None) -> Manual:
     story = plot.story.description if plot else ""
     rules = " ".join(filter(None, [story, *_rules(config, plot, met)]))
     goals = [goal_of(plot, k) if plot else _SOUGHT for k in range(config.fixed_envelope().agents)]
-    milestones = [name for name, can in zip(MILESTONES, _reachable(met), strict=True) if can]
+    reachable = (met.searching, met.keys, met.writing)
+    milestones = [name for name, can in zip(MILESTONES, reachable, strict=True) if can]
     if plot is not None:
         logged = [r for r, _ in names.responses(plot.story) if isinstance(r, LogMilestone)]
         milestones += [r.milestone_name for r in logged]
@@ -67,11 +68,6 @@ def manual(config: TextRoomConfig, plot: Plot | None) -> Manual:
 MILESTONES = ("first_find", "first_lock_opened", "first_text_read")
 """The milestones that every story has; events of a story log others."""
 _SOUGHT = "take the item that each observation names after 'Your goal:'."
-
-
-def _reachable(met: Mechanics) -> tuple[bool, bool, bool]:
-    """Return for each of `MILESTONES` whether it can be reached."""
-    return met.searching, met.keys, met.writing
 
 
 def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterator[str]:
@@ -104,10 +100,9 @@ def _rules(config: TextRoomConfig, plot: Plot | None, met: Mechanics) -> Iterato
     if config.agents > 1:
         people = listing(config.names(config.agents))
         who = "whoever is in the same room" if config.hearing == "room" else "the others"
-        later = counted(config.message_delay, "step") + " later" if config.message_delay else "soon"
         yield (
             f"{people} take part and act at once; the first to take a thing has it. What you say "
-            f"is heard by {who} {later}{', if it is not lost' if config.message_loss else ''}."
+            f"is heard by {who} {heard_when(config)}."
         )
         yield from (*limit_rules(config), *history_rules(config))
 

@@ -19,26 +19,13 @@ from piase_gym.core.rng import Stream, StreamId
 from piase_gym.core.surroundings import Surroundings
 from piase_gym.core.world import Capabilities, DecodedAction, Manual, StepResult
 from piase_gym.errors import AgentError
-from piase_gym.worlds.text_room import manual
-from piase_gym.worlds.text_room.actions import (
-    WORDING,
-    bases_of,
-    grammar,
-    table_of,
-    vocabulary,
-)
+from piase_gym.worlds.text_room import actions, manual
 from piase_gym.worlds.text_room.config import MAX_MESSAGE, TextRoomConfig, TextRoomEnvelope
 from piase_gym.worlds.text_room.curriculum import DIFFICULTY_PARAMETERS, ELEMENTS, PER_AGENT_FIELDS
 from piase_gym.worlds.text_room.facts import StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.generator import generate
 from piase_gym.worlds.text_room.objects import objects
-from piase_gym.worlds.text_room.observe import pictures, text, twin, vector
-from piase_gym.worlds.text_room.observe.recall import (
-    past_of,
-    remember,
-    remembered_names,
-    ways_of,
-)
+from piase_gym.worlds.text_room.observe import pictures, recall, text, twin, vector
 from piase_gym.worlds.text_room.observe.view_cache import ObservedStep, ViewCache
 from piase_gym.worlds.text_room.observe.visibility import VisibleThings
 from piase_gym.worlds.text_room.rules.legality import Scene, is_legal, why_illegal
@@ -140,18 +127,18 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         """Fix the spaces; `reset` sets up the story."""
         super().__init__(config)
         self.text_length = text.longest_text(self.envelope)
-        self._grammar = grammar(len(self.agents) > 1)
-        self._num_actions = bases_of(self.envelope)["size"]
+        self._grammar = actions.grammar(len(self.agents) > 1)
+        self._num_actions = actions.bases_of(self.envelope)["size"]
         self._written_plot: Plot | None = None
         self._take(self.config)
         self.reset(0)
 
     def _take(self, config: TextRoomConfig) -> None:
         """Prepare everything that depends on the config."""
-        self._words = vocabulary(config)
-        self._table = table_of(self._words)
+        self._words = actions.vocabulary(config)
+        self._table = actions.table_of(self._words)
         self._actions = self._table.actions
-        self._parser = CommandParser(WORDING, self.agents, self._grammar)
+        self._parser = CommandParser(actions.WORDING, self.agents, self._grammar)
         self._written_plot = None if config.story is None else compile_story(config.story)
 
     def take_config(self, config: TextRoomConfig) -> None:
@@ -208,7 +195,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         plot = self._plot_of(seed)
         self.take_up(plot, new_state(plot, len(self.agents), self.config.agents, seed))
         if self.config.recall == "map":
-            remember(plot, self.state_of)
+            recall.remember(plot, self.state_of)
 
     def setting_of(self, state: RoomState) -> Plot:
         """Return the story of a state."""
@@ -257,7 +244,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
             raise AgentError(f"agent {self.agents[agent]!r} is {now} already")
         state.status[agent] = "playing"
         if self.config.recall == "map":
-            remember(self.plot, state)
+            recall.remember(self.plot, state)
         self._views.invalidate()
 
     # -- what agents know -----------------------------------------------------------------
@@ -271,7 +258,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         state = self.state_of
         heard = self.mailboxes.delivered[self.agents[agent]]
         stats, feedback = tuple(state.stats[agent].items()), state.feedback[agent]
-        past = past_of(self.plot, state, agent) if self.config.recall == "map" else ()
+        past = recall.past_of(self.plot, state, agent) if self.config.recall == "map" else ()
         step_facts = StepFacts(stats, tuple(heard), past, feedback, self.hints[agent])
         return ObservedStep(self._views, self._views.of(agent, state), step_facts)
 
@@ -331,7 +318,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         command = self.command(agent, act)
         if isinstance(command, InvalidAction):
             return command
-        named = {command.parameters.get(key) for key in WORDING.things} - {None}
+        named = {command.parameters.get(key) for key in actions.WORDING.things} - {None}
         near = self._names_near(agent)
         return command if named <= {*near} else unseen(near)
 
@@ -380,7 +367,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
     def _ways(self, agent: int) -> dict[str, str]:
         """Return the directions of the ways out, by the doors and rooms that can name them."""
         state = self.state_of
-        ways = ways_of(self.plot, state.walked[agent], state.rooms[agent])
+        ways = recall.ways_of(self.plot, state.walked[agent], state.rooms[agent])
         named = [(name, way.direction) for way in ways for name in (way.door, way.to) if name]
         return {plain(name): direction for name, direction in reversed(named)}
 
@@ -419,8 +406,8 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         reach, plot = self.sight(agent).reach, self.plot
         state = self.state_of
         seen = {plot.rooms[state.rooms[agent]], *(plot.objects[k] for k in reach)}
-        seen |= {way.to for way in ways_of(plot, state.walked[agent], state.rooms[agent])}
-        seen |= remembered_names(plot, state, agent)
+        seen |= {way.to for way in recall.ways_of(plot, state.walked[agent], state.rooms[agent])}
+        seen |= recall.remembered_names(plot, state, agent)
         goal = [plot.objects[k] for k in plot.goals] if self.config.story is None else []
         other = twin.other_names(plot, {*seen, *goal}, self.instructions(agent))
         found._rename(other)
@@ -433,7 +420,7 @@ class TextRoom(TextWorld[TextRoomConfig, TextRoomFacts, RoomState, Plot]):
         self.plot = compile_story(twin.renamed_story(self.plot.story, other))
         self._written_plot = None if self._written_plot is None else self.plot
         self._words = twin.renamed_words(self._words, other)
-        self._table = table_of(self._words)
+        self._table = actions.table_of(self._words)
         self._actions = self._table.actions
         twin.rename_state(self.state_of, other)
         self._views = self._new_views()

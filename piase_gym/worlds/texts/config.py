@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from piase_gym.core.config import Envelope
 from piase_gym.core.limits import Reward
+from piase_gym.errors import ConfigError
 from piase_gym.worlds.channel.config import MAX_HISTORY, MessageConfig, history_field
 
 
@@ -25,8 +27,21 @@ class TextConfig(MessageConfig):
 
     later: ClassVar[tuple[str, ...]] = (*MessageConfig.later, "message_history")
 
+    levels: ClassVar[Mapping[int, Mapping[str, Any]]] = {}
+    """The fields that each ``difficulty`` stands for, in worlds that have this key."""
+
     message_delay: int = Field(1, ge=0, le=1000, description="steps until a message is heard")
     message_history: int = history_field()
+
+    @classmethod
+    def meaning(cls, name: str, value: Any) -> dict[str, Any]:
+        """Read ``difficulty`` as the fields of one of the `levels`, if there are any."""
+        if name != "difficulty" or not cls.levels:
+            return super().meaning(name, value)
+        if isinstance(value, bool) or value not in tuple(cls.levels):
+            known = ", ".join(map(str, cls.levels))
+            raise ConfigError(f"{cls.world}: difficulty is one of {known}, not {value!r:.60}")
+        return dict(cls.levels[value])
 
     @property
     def hears_again(self) -> bool:

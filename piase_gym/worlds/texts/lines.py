@@ -74,6 +74,13 @@ class LineReader:
             self.place -= 1
             self.refuse(why)
 
+    def matched(self, pattern: re.Pattern[str], words: str, why: str) -> re.Match[str]:
+        """Return the match of a part of the last line; refuse the line unless it matches."""
+        match = pattern.fullmatch(words)
+        self.require(match is not None, why)
+        assert match is not None
+        return match
+
     def require_end(self) -> None:
         """Refuse any lines that are left."""
         if self.place < len(self.lines):

@@ -118,13 +118,13 @@ class WordCraftConfig(RecallConfig):
     @classmethod
     def meaning(cls, name: str, value: Any) -> dict[str, Any]:
         """Also accept the original's names."""
-        if name == "recipe_book_path" and value is not None:
+        if name == "recipe_book_path":
+            if value is None:
+                return {}
             raise ConfigError(
                 f"{cls.world}: recipe_book_path names a pickled object, which is not read; "
                 "give recipes=<JSON file> and split_seed"
             )
-        if name == "recipe_book_path":
-            return {}
         if name in ("features", "feature_type") and value == "glove":
             raise ConfigError(f"{cls.world}: there are no glove features; use 'embeddings'")
         if name in ("goal", "goals") and isinstance(value, str):

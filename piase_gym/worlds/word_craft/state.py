@@ -24,14 +24,8 @@ from piase_gym.worlds.word_craft.config import (
     WordCraftConfig,
     WordCraftEnvelope,
 )
+from piase_gym.worlds.word_craft.levels import tasks
 from piase_gym.worlds.word_craft.levels.book import RecipeBook
-from piase_gym.worlds.word_craft.levels.tasks import (
-    INDEXED,
-    MOST_DEPTH,
-    PoolKey,
-    links_of,
-    pool_of,
-)
 from piase_gym.worlds.word_craft.observe.features import FeatureKey, feature_rows
 
 LAYOUT: Final = 0
@@ -67,7 +61,7 @@ def layout(agents: int, slots: int) -> np.dtype[Any]:
             *fields_of("<u8", "keys counters", 1),
             ("seed", "<u8"),
             *fields_of("<i4", "t agents depth made"),  # made: a bit for each thing of `chain`
-            *fields_of("<i4", "chain first second", MOST_DEPTH),  # the task, the goal first
+            *fields_of("<i4", "chain first second", tasks.MOST_DEPTH),  # the task, the goal first
             # hand: the first of a pair; one, other: the last pair; used: mixes done
             *fields_of("<i4", "hand one other used", agents),
             ("tables", "<i4", agents * slots),
@@ -86,7 +80,7 @@ NUMBERS: Final = "t agents depth made chain first second hand one other used tab
 VARYING: Final[Varying] = (("tables", "<i4"),)
 _FIELDS: Final = layout(1, ROOMS[0]).names or ()
 CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
-OF_AGENTS: Final = 4 + 3 * MOST_DEPTH
+OF_AGENTS: Final = 4 + 3 * tasks.MOST_DEPTH
 """How many of these numbers come before those of each agent."""
 
 
@@ -134,11 +128,11 @@ class Arrays:
         arrays: The arrays, by the names of their addresses in a table.
     """
 
-    def __init__(self, key: PoolKey, looks: FeatureKey) -> None:
+    def __init__(self, key: tasks.PoolKey, looks: FeatureKey) -> None:
         self.key, self.looks = key, looks
-        book, self.pool = key.book, pool_of(key)
+        book, self.pool = key.book, tasks.pool_of(key)
         self.entities = len(book.entities)
-        links = links_of(book)
+        links = tasks.links_of(book)
         rows = links.rows + np.int32(1)
         features, places = feature_rows(book.entities, looks)
         self.arrays: dict[str, NDArray[Any]] = {
@@ -167,7 +161,7 @@ class Arrays:
 
 
 @functools.lru_cache(maxsize=8)
-def arrays_of(key: PoolKey, looks: FeatureKey) -> Arrays:
+def arrays_of(key: tasks.PoolKey, looks: FeatureKey) -> Arrays:
     """Return the arrays of a config."""
     return Arrays(key, looks)
 
@@ -220,8 +214,8 @@ def table_layout() -> np.dtype[Any]:
         [
             *fields_of("<u8", " ".join(f"at_{name}" for name in _ADDRESSES.split())),
             *fields_of("<u8", "mark_key threshold arrays"),
-            ("starts", "<i8", INDEXED + 1),
-            ("counts", "<i8", INDEXED),
+            ("starts", "<i8", tasks.INDEXED + 1),
+            ("counts", "<i8", tasks.INDEXED),
             *fields_of("<f8", " ".join(f"worth_{name}" for name in _WORTH)),
             # slots: agents in the outputs; width: things on a table; room: places in the record
             *fields_of("<i4", _SIZES),

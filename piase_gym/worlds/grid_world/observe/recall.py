@@ -17,7 +17,7 @@ from piase_gym.worlds.grid_world.cells import AGENT, CELLS, CODES, NAMES
 from piase_gym.worlds.grid_world.form import Form
 from piase_gym.worlds.grid_world.rules.memory import OLDEST
 from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.nouns import require
+from piase_gym.worlds.grids.nouns import matched, require
 from piase_gym.worlds.grids.words import COMPASS
 
 
@@ -138,9 +138,7 @@ def read_moment(match: re.Match[str], line: str, form: Form) -> list[Recalled]:
     _require(fits, line, f"steps are 1 to {OLDEST}, and {OLDEST} or more")
     found = []
     for item in match.group(3).split("; "):
-        box = _BOX.fullmatch(item)
-        _require(box is not None, line, "places are 'a key at column 2, row 3'")
-        assert box is not None
+        box = matched("GridWorld", _BOX, item, line, "places are 'a key at column 2, row 3'")
         first, top = int(box.group(2)), int(box.group(4))
         last, bottom = int(box.group(3) or first), int(box.group(5) or top)
         fits = first <= last < wide and top <= bottom < high

@@ -8,11 +8,8 @@ from collections.abc import Iterator, Sequence
 from piase_gym.core.surroundings import GROUND, Surroundings, Thing, surroundings_by_name
 from piase_gym.worlds.grid_world.cells import HEADINGS
 from piase_gym.worlds.grid_world.facts import GridWorldFacts
-from piase_gym.worlds.grids.codes import on_map
+from piase_gym.worlds.grids.codes import TURNS, on_map
 from piase_gym.worlds.grids.nouns import YOU
-
-TURNS = {"away": 0, "right": 1, "you": 2, "left": 3}
-"""Quarter turns from the viewer's heading to that of another agent, as a window names them."""
 
 
 def surroundings(facts: GridWorldFacts, agents: Sequence[str]) -> Surroundings:
@@ -54,4 +51,4 @@ def _things(facts: GridWorldFacts, agents: Sequence[str]) -> Iterator[Thing]:
 
 def _heading(mine: str, turn: str) -> str:
     """Return the heading of another agent on the map."""
-    return HEADINGS[(HEADINGS.index(mine) + TURNS[turn]) % 4]
+    return HEADINGS[(HEADINGS.index(mine) + TURNS.index(turn)) % 4]

@@ -13,16 +13,8 @@ from piase_gym.compiled.memory import record
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import channel_fields, fill_channel
 from piase_gym.worlds.grid_world import cells as kinds
-from piase_gym.worlds.grid_world.config import (
-    DOORS,
-    LAYOUTS,
-    MAX_GOALS,
-    MAX_MOVERS,
-    MAX_PATCHES,
-    MAX_SIDE,
-    GridWorldConfig,
-    GridWorldEnvelope,
-)
+from piase_gym.worlds.grid_world import limits
+from piase_gym.worlds.grid_world.config import DOORS, LAYOUTS, GridWorldConfig, GridWorldEnvelope
 from piase_gym.worlds.grid_world.rules import events
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields
 
@@ -95,13 +87,13 @@ TABLE: Final = record(
         ("search", "<i4"),  # 1 if a level may be unsolvable and must be checked
         ("num_goals", "<i4"),  # fixed ones
         ("any_goals", "<i4"),  # goals at random places, if there are no fixed ones
-        ("goals", "<i4", (MAX_GOALS, 2)),
+        ("goals", "<i4", (limits.MAX_GOALS, 2)),
         ("starts", "<i4", (kinds.MAX_AGENTS, 2)),  # -1: random
-        ("plan", "u1", MAX_SIDE * MAX_SIDE),  # the cells of every level, before the layout's own
+        ("plan", "u1", limits.MAX_SIDE**2),  # the cells of every level, before the layout's own
         ("num_patches", "<i4"),
-        ("patches", "<i2", (MAX_PATCHES, 2)),
+        ("patches", "<i2", (limits.MAX_PATCHES, 2)),
         ("num_movers", "<i4"),
-        ("movers_at", "<i2", (MAX_MOVERS, 2)),
+        ("movers_at", "<i2", (limits.MAX_MOVERS, 2)),
         ("num_food", "<i4"),
         ("all_food", "<i4"),
         ("latecomers", "<i4"),  # how many agents are not there at the reset
@@ -196,7 +188,7 @@ def _set_level(table: Any, config: GridWorldConfig) -> None:
 
 def _set_plan(table: Any, config: GridWorldConfig) -> None:
     """Fill in what stands in every level: the map, the border and the walls."""
-    cells = np.full((MAX_SIDE, MAX_SIDE), kinds.OUTSIDE, np.uint8)
+    cells = np.full((limits.MAX_SIDE, limits.MAX_SIDE), kinds.OUTSIDE, np.uint8)
     grid = cells[: config.height, : config.width]
     grid[...] = kinds.FLOOR
     for (x, y), code in config.plan.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 TaskName = Literal["pick", "look", "clean", "heat", "cool", "two"]
 TASKS: Final[Mapping[TaskName, str]] = {
@@ -180,11 +180,11 @@ RECEPTACLE_WORDS: Final = {name.lower(): k for k, name in enumerate(RECEPTACLES,
 LAMPS: Final = ("DeskLamp", "FloorLamp")
 MOST_RECEPTACLES = 40
 MOST_OBJECTS = 60
-DIFFICULTIES: Final[Mapping[int, tuple[int, int, tuple[TaskName, ...]]]] = {
-    1: (4, 4, ("pick",)),
-    2: (8, 10, ("pick", "look")),
-    3: (12, 20, ("pick", "look", "clean", "heat", "cool")),
-    4: (20, 30, tuple(TASKS)),
-    5: (34, 50, tuple(TASKS)),
+LEVELS: Final[Mapping[int, Mapping[str, Any]]] = {
+    1: {"receptacles": 4, "objects": 4, "tasks": ("pick",)},
+    2: {"receptacles": 8, "objects": 10, "tasks": ("pick", "look")},
+    3: {"receptacles": 12, "objects": 20, "tasks": ("pick", "look", "clean", "heat", "cool")},
+    4: {"receptacles": 20, "objects": 30, "tasks": tuple(TASKS)},
+    5: {"receptacles": 34, "objects": 50, "tasks": tuple(TASKS)},
 }
-"""Receptacles, objects and tasks of each difficulty."""
+"""What ``difficulty`` 1 to 5 stands for."""

@@ -10,19 +10,11 @@ from typing import Any
 
 from piase_gym.worlds.household.facts import STATES, HeldObject, KnownReceptacle
 from piase_gym.worlds.household.levels.game import Game
-from piase_gym.worlds.household.observe.text import (
-    LOOKS,
-    Shown,
-    Written,
-    counting_order,
-    kind_of,
-    shown_of,
-    written_of,
-)
+from piase_gym.worlds.household.observe import text
 from piase_gym.worlds.household.rules.goals import CLEAN, COOL, HOT, SLICED
 from piase_gym.worlds.household.state import CLOSED, NOTHING, OPEN, PLAIN, HomeState
 
-_BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), LOOKS, strict=True))
+_BITS = tuple(zip((CLEAN, HOT, COOL, SLICED), text.LOOKS, strict=True))
 
 MOST_VIEWS = 4096
 """A home's cache of views of receptacles is emptied once it holds more than this many."""
@@ -44,15 +36,15 @@ class Knowledge:
         self.game, self.agent = game, agent
         self.at = state.at[agent]
         there = [r for r, place in enumerate(game.places_of) if place != NOTHING]
-        there.sort(key=lambda r: counting_order(game.receptacles[r]))
+        there.sort(key=lambda r: text.counting_order(game.receptacles[r]))
         self._order = {r: k for k, r in enumerate(there)}
         self.places: list[KnownReceptacle] = [KnownReceptacle("", False, "", None)] * len(there)
-        self._shown: list[Shown] = [(0, "")] * len(there)
-        kinds = [kind_of(game.receptacles[r]) for r in there]
+        self._shown: list[text.Shown] = [(0, "")] * len(there)
+        kinds = [text.kind_of(game.receptacles[r]) for r in there]
         starts = [k for k, kind in enumerate(kinds) if k == 0 or kind != kinds[k - 1]]
         self._kinds = list(map(slice, starts, [*starts[1:], len(there)]))
         self._kind_at = [n for n, kind in enumerate(self._kinds) for _ in there[kind]]
-        self._written: list[Written] = [()] * len(self._kinds)
+        self._written: list[text.Written] = [()] * len(self._kinds)
         self._changed: set[int] = set()
         for r in there:
             self._write(state, r, r in game.at[self.at])
@@ -72,10 +64,10 @@ class Knowledge:
             return [self.places[self._order[here[0]]]]
         return [self.places[k] for k in sorted([self._order[r] for r in here])]
 
-    def written(self) -> tuple[Written, ...]:
+    def written(self) -> tuple[text.Written, ...]:
         """Return the texts of `places`, kind by kind; unchanged kinds are not written again."""
         for n in self._changed:
-            self._written[n] = written_of(tuple(self._shown[self._kinds[n]]))
+            self._written[n] = text.written_of(tuple(self._shown[self._kinds[n]]))
         self._changed.clear()
         return tuple(self._written)
 
@@ -90,7 +82,7 @@ class Knowledge:
             lid, seen = state.seen[self.agent][r]
             things = None if seen is None else tuple([game.objects[k] for k in seen])
             place = KnownReceptacle(game.receptacles[r], here, STATES[lid], things)
-            found = game.views[key] = place, shown_of(place)
+            found = game.views[key] = place, text.shown_of(place)
         k = self._order[r]
         self.places[k], self._shown[k] = found
         self._changed.add(self._kind_at[k])

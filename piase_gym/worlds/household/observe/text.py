@@ -295,9 +295,7 @@ def _at_length(shown: str, lines: LineReader) -> list[str]:
             names.append(part[1:-1])
             continue
         for run in (numbers or "1").split(","):
-            match = _RUN.fullmatch(run)
-            lines.require(match is not None, "names are 'shelf 1,3-5, bed'")
-            assert match is not None
+            match = lines.matched(_RUN, run, "names are 'shelf 1,3-5, bed'")
             first, last = int(match[1]), int(match[2] or match[1])
             lines.require(0 <= last - first < 1000, "so many are not in a room")
             names += [f"{kind} {k}" for k in range(first, last + 1)]

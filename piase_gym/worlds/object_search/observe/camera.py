@@ -37,6 +37,8 @@ COLOURS: Final[Mapping[int, tuple[float, float, float]]] = {
     FLOOR: (0.62, 0.62, 0.60),
 }
 AGENT: Final = (0.15, 0.15, 0.17)
+AWAY: Final = (0.0, 0.0, -50.0)
+"""Where a body is that nobody should see."""
 
 
 def _hues(count: int) -> tuple[tuple[float, float, float], ...]:
@@ -106,7 +108,7 @@ class Camera(BulletClient):
         kind: str,
         half: tuple[float, float, float],
         colour: tuple[float, float, float],
-        place: Sequence[float] = (0.0, 0.0, -50.0),
+        place: Sequence[float] = AWAY,
     ) -> int:
         """Put up one body; return Bullet's number for it."""
         shapes = {
@@ -128,13 +130,10 @@ class Camera(BulletClient):
     ) -> None:
         """Move objects, by number, to (x, y, level), agents to their places, and others away."""
         for body, number in self.things.items():
-            if (place := things.get(number)) is None:
-                self._move(body, (0.0, 0.0, -50.0))
-            else:
-                self._move(body, (place[0], -place[1], place[2] + HALF))
+            place = things.get(number)
+            self._move(body, AWAY if place is None else (place[0], -place[1], place[2] + HALF))
         for body, eye in zip(self._agents, agents, strict=True):
-            away = (0.0, 0.0, -50.0)
-            self._move(body, away if eye is None else (eye.x, -eye.y, eye.z + 0.5))
+            self._move(body, AWAY if eye is None else (eye.x, -eye.y, eye.z + 0.5))
 
     def _move(self, body: int, place: Sequence[float]) -> None:
         p.resetBasePositionAndOrientation(
@@ -149,7 +148,7 @@ class Camera(BulletClient):
             eye: Where it is and where it looks.
             sight: How far it sees, in cells.
         """
-        self._move(self._agents[agent], (0.0, 0.0, -50.0))
+        self._move(self._agents[agent], AWAY)
         turned = (eye.heading + 1) % 4
         body = np.array(
             [

@@ -12,15 +12,7 @@ from piase_gym.worlds.grids.codes import HEADINGS
 from piase_gym.worlds.grids.nouns import require
 from piase_gym.worlds.grids.words import COMPASS
 from piase_gym.worlds.object_search.codes import LEVEL, LEVELS, PITCHES, ROLLS
-from piase_gym.worlds.object_search.form import (
-    Cells,
-    Form,
-    Place,
-    Pose,
-    Report,
-    cells_of,
-    codes_of,
-)
+from piase_gym.worlds.object_search.form import Cells, Form, Place, Pose, Report, cells_of, codes_of
 from piase_gym.worlds.object_search.geometry import MIDDLE
 from piase_gym.worlds.object_search.observe.rows import read_window, window_text
 from piase_gym.worlds.texts.wording import article

@@ -16,7 +16,7 @@ from typing import Final
 
 from piase_gym.errors import TextParseError
 from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE, UNSEEN, WALL
-from piase_gym.worlds.grids.nouns import require
+from piase_gym.worlds.grids.nouns import matched, require
 from piase_gym.worlds.object_search.codes import HEIGHT, LOW, TALL
 from piase_gym.worlds.object_search.form import Form
 from piase_gym.worlds.object_search.geometry import (
@@ -174,10 +174,7 @@ def _read_line(line: str, form: Form) -> Iterator[tuple[int, int]]:
     if match is None:
         raise TextParseError(f"{form.world}: cannot read {line[:80]!r}")
     for words in match.group(2).split("; "):
-        item = _ITEM.fullmatch(words)
-        require(form.world, item is not None, line, _PLACES)
-        assert item is not None
-        first, last, places = item.groups()
+        first, last, places = matched(form.world, _ITEM, words, line, _PLACES).groups()
         for ahead in range(int(first), int(last or first) + 1):
             for place in _unlisted(places or STRAIGHT):
                 columns = _COLUMNS.get((place, min(ahead, MIDDLE)))

@@ -12,10 +12,7 @@ from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.describing import LONGEST_CAPTION
 from piase_gym.worlds.object_search.codes import LEVELS
 from piase_gym.worlds.object_search.config import ObjectSearchConfig
-from piase_gym.worlds.object_search.facts import (
-    ObjectSearchFacts,
-    Spoken,
-)
+from piase_gym.worlds.object_search.facts import ObjectSearchFacts, Spoken
 from piase_gym.worlds.object_search.form import (
     Form,
     Place,
@@ -168,16 +165,15 @@ def _read_objects(reader: LineReader, form: Form) -> tuple[VisibleObject, ...]:
         return ()
     found, pictures = [], form.config.in_pictures
     known = {with_article(name): name for name in form.things}
+    pattern = _SPOT if pictures else _THING
     where = "25%, 40%" if pictures else "column 1, row 2"
     most = (101, 101) if pictures else (form.envelope.width, form.envelope.height)
     for item in match.group(1).split("; "):
-        parts = (_SPOT if pictures else _THING).fullmatch(item)
-        reader.require(parts is not None, f"objects are 'a lamp at {where}'")
-        assert parts is not None
-        name, x, y = known.get(parts.group(1)), int(parts.group(2)), int(parts.group(3))
-        reader.require(name is not None, f"objects are {', '.join(known)}")
+        parts = reader.matched(pattern, item, f"objects are 'a lamp at {where}'")
+        noun, x, y = parts.group(1), int(parts.group(2)), int(parts.group(3))
+        reader.require(noun in known, f"objects are {', '.join(known)}")
         reader.require(x < most[0] and y < most[1], "there is no such place")
-        found.append(VisibleObject(str(name), (x, y)))
+        found.append(VisibleObject(known[noun], (x, y)))
     read_names(list_names(tuple(thing.name for thing in found)), form)
     return tuple(found)
 

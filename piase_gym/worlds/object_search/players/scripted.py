@@ -18,17 +18,7 @@ from numpy.typing import NDArray
 
 from piase_gym.worlds.grids.codes import HEADINGS, on_map
 from piase_gym.worlds.grids.windows import DX, DY
-from piase_gym.worlds.object_search.codes import (
-    ACTIONS,
-    HEIGHT,
-    LEVEL,
-    LEVELS,
-    LOOK_LEFT,
-    PITCHES,
-    STAYING,
-    TABLE,
-    VERBS,
-)
+from piase_gym.worlds.object_search import codes
 from piase_gym.worlds.object_search.config import RECALL_NAMES
 from piase_gym.worlds.object_search.facts import ObjectSearchFacts, Spoken
 from piase_gym.worlds.object_search.form import Cells, Form, Place, Pose, Report, form_of
@@ -50,7 +40,7 @@ agent with a lower number, so that two agents that meet do not both wait."""
 SILENCE: Final = 2
 """An explorer reports when it has seen something new, and otherwise after this number of steps, so
 that the others know where it is."""
-FORWARD, BACKWARD = VERBS.index("forward"), VERBS.index("backward")
+FORWARD, BACKWARD = codes.VERBS.index("forward"), codes.VERBS.index("backward")
 read = functools.lru_cache(maxsize=1024)(read_report)
 
 
@@ -73,7 +63,7 @@ class Atlas:
         self.sight, self.strict = sight, strict
         self.heights = np.full((high, wide), -1, np.int64)
         self.left = np.ones((high, wide), np.bool_)
-        self.blind = np.zeros((high, wide, LEVELS), np.bool_)
+        self.blind = np.zeros((high, wide, codes.LEVELS), np.bool_)
         self._seen = np.zeros(len(WEDGE), np.int64)
 
     def draw(self, pose: Pose, cells: Cells) -> int:
@@ -85,12 +75,13 @@ class Atlas:
                 if name != "unseen":
                     px, py = on_map((SIDE, SIDE), (row, column), (x, y), pose.heading)
                     if 0 <= px < wide and 0 <= py < high:
-                        self.heights[py, px] = height = HEIGHT[TABLE.codes[name]]
-                        if height == LEVELS:
+                        self.heights[py, px] = height = codes.HEIGHT[codes.TABLE.codes[name]]
+                        if height == codes.LEVELS:
                             self.left[py, px] = False
         if pose.roll != "upright":
             return 0
-        known = np.where(self.heights < 0, LEVELS, self.heights)  # what is unknown may be a wall
+        # What is unknown may be a wall.
+        known = np.where(self.heights < 0, codes.LEVELS, self.heights)
         return self.look(known, numbers(pose))
 
     def look(self, heights: NDArray[np.int64], pose: tuple[int, ...]) -> int:
@@ -107,12 +98,12 @@ class Atlas:
 
 def numbers(pose: Pose) -> tuple[int, ...]:
     """Return x, y, level, heading and pitch of a pose."""
-    return (*pose.place, HEADINGS.index(pose.heading), PITCHES.index(pose.pitch))
+    return (*pose.place, HEADINGS.index(pose.heading), codes.PITCHES.index(pose.pitch))
 
 
 def place_after(pose: tuple[int, ...], action: int) -> Place | None:
     """Return the cell into which a move leads; ``None`` for other actions."""
-    if action >= LOOK_LEFT:
+    if action >= codes.LOOK_LEFT:
         return None
     way = (pose[3] + int(TURN_OF[action])) % 4
     steps = int(STEPS[action])
@@ -129,7 +120,7 @@ def head_for(
 ) -> tuple[int, NDArray[np.int64]]:
     """Return the next action towards the best place to look, and what will be seen there."""
     target = np.full(len(WEDGE), -1, np.int64)
-    for pitched in (pose[4] != LEVEL, True):
+    for pitched in (pose[4] != codes.LEVEL, True):
         action, worth = next_look(
             atlas.heights,
             weights,
@@ -144,7 +135,7 @@ def head_for(
         )
         if worth > 0.0:
             return int(action), target[target >= 0]
-    return STAYING, target[:0]
+    return codes.STAYING, target[:0]
 
 
 class ObjectSearchScript:
@@ -179,12 +170,12 @@ class ObjectSearchScript:
         if recall is not None:
             if facts.steps == 0:
                 self._way = FORWARD if facts.objects[0].name == RECALL_NAMES[0] else BACKWARD
-            return self._way if facts.steps > recall else STAYING
+            return self._way if facts.steps > recall else codes.STAYING
         if facts.position[0] == facts.size[0] - 1:
             self._way = BACKWARD
         elif facts.position[0] == 0:
             self._way = FORWARD
-        return self._way + ACTIONS * (self.talks and bool(facts.objects))
+        return self._way + codes.ACTIONS * (self.talks and bool(facts.objects))
 
     def _search(self, facts: ObjectSearchFacts, pose: Pose, agent: int) -> int:
         """Go where the most is new, and report what is new."""
@@ -195,7 +186,7 @@ class ObjectSearchScript:
         if self.talks:
             self._listen(facts, atlas, form_of(self.world.config))
         new = atlas.draw(pose, facts.cells)
-        taken = np.zeros((*atlas.heights.shape, LEVELS), np.bool_)
+        taken = np.zeros((*atlas.heights.shape, codes.LEVELS), np.bool_)
         for other in facts.others:
             x, y, z = other.position
             taken[y, x, z] = True
@@ -208,12 +199,12 @@ class ObjectSearchScript:
         weights = self._worth(atlas, pose)
         weights.ravel()[self._aim] *= FAITH
         action, self._aim = head_for(atlas, weights, taken, numbers(pose))
-        if action == STAYING:
-            atlas.left[...] = atlas.heights < LEVELS
+        if action == codes.STAYING:
+            atlas.left[...] = atlas.heights < codes.LEVELS
         self._hope = place_after(numbers(pose), action)
         if self.talks and (new or facts.steps >= self._told + SILENCE):
             self._told = facts.steps
-            action += ACTIONS
+            action += codes.ACTIONS
         return action
 
     def _listen(self, facts: ObjectSearchFacts, atlas: Atlas, form: Form) -> None:

@@ -9,7 +9,6 @@ Files are not cached: Bullet would read an earlier snapshot of the same path.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from piase_gym.errors import SnapshotError
 from piase_gym.worlds.bullet_client import BulletClient, p, quiet
 from piase_gym.worlds.physics_playground.bullet.save_file import rebuilt
 from piase_gym.worlds.physics_playground.config import HERTZ
+from piase_gym.worlds.physics_playground.geometry import upright
 from piase_gym.worlds.physics_playground.observe.readings import BodyReadings
 from piase_gym.worlds.physics_playground.state import Body, Hold, PlayState
 
@@ -50,7 +50,7 @@ def _body(client: int, body: Body) -> int:
         _shape(client, body),
         -1,
         body.position,
-        [0.0, 0.0, math.sin(body.yaw / 2.0), math.cos(body.yaw / 2.0)],
+        upright(body.yaw),
         physicsClientId=client,
     )
     dynamics: dict[str, Any] = {
@@ -234,9 +234,8 @@ class Simulation(BulletClient):
 
     def put(self, number: int, position: Sequence[float], yaw: float = 0.0) -> None:
         """Put an object somewhere, at rest."""
-        turn = [0.0, 0.0, math.sin(yaw / 2.0), math.cos(yaw / 2.0)]
         body, client = self.objects[number], self.client
-        p.resetBasePositionAndOrientation(body, position, turn, physicsClientId=client)
+        p.resetBasePositionAndOrientation(body, position, upright(yaw), physicsClientId=client)
 
     def put_away(self, numbers: Sequence[int]) -> None:
         """Put objects where nothing else is: below the floor, apart from each other."""

@@ -73,10 +73,8 @@ def rebuilt(data: bytes, own: bytes, movable: int) -> bytes:
     """
     foreign, frame = _chunks(data), _chunks(own)
     bodies, targets = _chunks_of(foreign, _BODY, _BODY_SIZE), _chunks_of(frame, _BODY, _BODY_SIZE)
-    theirs, ours = (
-        _chunks_of(foreign, _COLLIDER, _COLLIDER_SIZE),
-        _chunks_of(frame, _COLLIDER, _COLLIDER_SIZE),
-    )
+    theirs = _chunks_of(foreign, _COLLIDER, _COLLIDER_SIZE)
+    ours = _chunks_of(frame, _COLLIDER, _COLLIDER_SIZE)
     if len(bodies) != len(targets) or len(theirs) != len(ours):
         raise ValueError(f"Bullet's file is of {len(bodies)} bodies, not of {len(targets)}")
     colliders = {a.pointer: b.pointer for a, b in zip(theirs, ours, strict=True)}

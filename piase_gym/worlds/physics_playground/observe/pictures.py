@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from piase_gym.worlds.physics_playground.bullet.client import ground
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
-from piase_gym.worlds.physics_playground.geometry import rotate
+from piase_gym.worlds.physics_playground.geometry import rotate, upright
 from piase_gym.worlds.physics_playground.levels.bodies import ROVER, SPHERE
 from piase_gym.worlds.physics_playground.observe.raycast import (
     SAMPLES,
@@ -132,9 +132,8 @@ def _covers(body: Body, place: tuple[float, float]) -> bool:
 def _heading(x: float, y: float) -> tuple[int, int, str]:
     """Return the offset from an agent at which its heading is shown, and the mark there."""
     eighth = round(4.0 * math.atan2(y, x) / math.pi) % 8
-    return ((1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1))[eighth] + (
-        ">/^\\</v\\"[eighth],
-    )
+    right, down = ((1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1))[eighth]
+    return right, down, ">/^\\</v\\"[eighth]
 
 
 def _legend(state: PlayState) -> str:
@@ -235,7 +234,7 @@ def _fixed(scene: Scene) -> list[Solid]:
         for body in ground(scene.size)[1:]
     ]
     for shape, half, place, yaw in scene.statics:
-        turn = _matrix((0.0, 0.0, math.sin(yaw / 2.0), math.cos(yaw / 2.0)))
+        turn = _matrix(upright(yaw))
         if shape == "ramp":
             found.append(Solid("wedge", half, place, turn, RAMPS))
         else:

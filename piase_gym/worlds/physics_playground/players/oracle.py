@@ -12,6 +12,7 @@ from collections.abc import Callable
 from piase_gym.core.commands import Command
 from piase_gym.worlds.physics_playground.actions import GRIP, NOOP, RELEASE, drive_command
 from piase_gym.worlds.physics_playground.bullet.client import SLOW_GRIP
+from piase_gym.worlds.physics_playground.geometry import yaw
 from piase_gym.worlds.physics_playground.levels.bodies import hull
 from piase_gym.worlds.physics_playground.levels.items import CRATE, Point
 from piase_gym.worlds.physics_playground.players.steering import go, steer
@@ -229,8 +230,7 @@ class PhysicsPlaygroundOracle:
 
     def _along(self, crate: int) -> Point:
         """Return the unit vector along the crate."""
-        qx, qy, qz, qw = self.world.reading.raw[crate][1]
-        turn = math.atan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
+        turn = yaw(self.world.reading.raw[crate][1])
         return math.cos(turn), math.sin(turn)
 
     def _handle(self, agent: int, crate: int) -> Point:

@@ -167,7 +167,7 @@ class PhysicsPlaygroundScript:
         free = [box for box in boxes if box.name != holding]
         if not free:
             return NOOP
-        base = max(free, key=lambda box: (round(box.height / 0.1), -COLOURS.index(_colour(box))))
+        base = max(free, key=lambda box: (round(box.height / 0.1), -_colour_number(box)))
         if holding is None:
             loose = [box for box in free if math.dist(box.place, base.place) > 0.25]
             if loose and not any("held" in box.state for box in free):
@@ -257,11 +257,6 @@ def _pull(bearing: float) -> Command:
     return drive_command(-facing, max(-1.0, min(1.0, behind / 0.4)), 0.0)
 
 
-def _colour(thing: Thing) -> str:
-    """Return the colour of a thing."""
-    return thing.name.split()[0]
-
-
 def _colour_number(thing: Thing) -> int:
     """Return the index of a thing's colour."""
-    return COLOURS.index(_colour(thing))
+    return COLOURS.index(thing.name.split()[0])

@@ -145,11 +145,11 @@ def obstacles(world: PhysicsPlayground, agent: int, ignore: Sequence[int] = ()) 
     return found
 
 
-def steer(bearing: float, speed: float, hand: float = 0.0) -> Command:
+def steer(bearing: float, speed: float) -> Command:
     """Return the drive that turns towards a bearing, and goes ahead once it faces it."""
     turn = max(-1.0, min(1.0, bearing / 0.4))
     facing = max(0.0, 1.0 - abs(bearing) / 0.6)
-    return drive_command(max(-1.0, min(1.0, speed)) * facing, turn, hand)
+    return drive_command(max(-1.0, min(1.0, speed)) * facing, turn, 0.0)
 
 
 def go(
@@ -165,10 +165,7 @@ def go(
     discs = obstacles(world, agent, ignore)
     start = pose.position[0], pose.position[1]
     face = math.atan2(pose.ahead[1], pose.ahead[0])
-
-    def has_room(turn: float, reach: float) -> bool:
-        return has_floor(world, start, turn, reach)
-
+    has_room = functools.partial(has_floor, world, start)
     return around(start, face, heading_to(pose, aim), discs, has_room, speed)
 
 

@@ -144,7 +144,7 @@ class Driver:
                 most = 1.0 if stride.verb == "push" else WALK
                 left = max(0.0, _to_go(stride, pose))
                 ahead = self._speed(left, most, pose, -1.0 if stride.verb == "back" else 1.0)
-                return Drive(ahead, self._hold(stride))
+                return Drive(ahead, self._spin(-stride.turned))  # it goes on facing as at first
             case "face" if target is not None:
                 return Drive(turn=self._spin(heading_to(pose, target[0])[1]))
             case "go to" if target is not None:
@@ -154,10 +154,6 @@ class Driver:
     def _spin(self, left: float) -> float:
         """Return the spin that turns by `left` radians and stops there."""
         return _clip(left * min(6.0, 0.45 / self.seconds) / TOP_SPIN)
-
-    def _hold(self, stride: Stride) -> float:
-        """Return the spin that keeps facing where the agent faced at first."""
-        return self._spin(-stride.turned)
 
     def _speed(self, left: float, most: float, pose: Pose, way: float = 1.0) -> float:
         """Return the drive that goes `left` metres and stops there, fast enough to push things."""

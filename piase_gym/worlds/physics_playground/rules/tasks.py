@@ -16,12 +16,7 @@ from piase_gym.compiled import helper, kernel
 from piase_gym.worlds.physics_playground.config import PhysicsPlaygroundConfig
 from piase_gym.worlds.physics_playground.levels.bodies import THRUST
 from piase_gym.worlds.physics_playground.rules.gripping import held_by_anybody, reach_out
-from piase_gym.worlds.physics_playground.rules.record import (
-    AT_OBJECT,
-    KEEP_AWAY,
-    REACH_TASK,
-    STACK,
-)
+from piase_gym.worlds.physics_playground.rules.record import AT_OBJECT, KEEP_AWAY, REACH_TASK, STACK
 from piase_gym.worlds.physics_playground.state import PlayState
 
 ROLES = ("keeper", "chaser")

@@ -11,14 +11,8 @@ from typing import Any, Final
 from piase_gym.core.text_encoding import one_line
 from piase_gym.core.world import HINT_TEXT
 from piase_gym.worlds.channel.heard import heard_lines
+from piase_gym.worlds.grids import words
 from piase_gym.worlds.grids.codes import HEADINGS
-from piase_gym.worlds.grids.words import (
-    COMPASS,
-    SceneReader,
-    ViewerPlace,
-    scene_text,
-    words_of_cells,
-)
 from piase_gym.worlds.social_dilemma.commons.codes import NOWHERE
 from piase_gym.worlds.social_dilemma.commons.facts import (
     CommonsFacts,
@@ -40,8 +34,8 @@ def text_of(facts: CommonsFacts, form: CommonsForm) -> str:
     if facts.position is None:
         text += _away(facts.time_out)
     else:
-        place = ViewerPlace(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
-        text += _place_in_words(place) + words_of_cells(facts.cells, form, place)
+        place = words.ViewerPlace(*facts.position, HEADINGS.index(str(facts.heading)), *facts.size)
+        text += _place_in_words(place) + words.words_of_cells(facts.cells, form, place)
     text += _deeds_text(form, facts.eaten, facts.cleaned, facts.zaps, facts.zapped)
     text += _reputation_text(facts.reputation)
     return "\n".join([text, *heard_lines(facts.messages, facts.earlier, facts.hint)])
@@ -59,7 +53,7 @@ def write_kept(form: CommonsForm, kept: Any, agent: int) -> str:
     if x == NOWHERE:
         text += _away(out)
     else:
-        text += _seen_of_bytes(form, data[:area], ViewerPlace(x, y, heading, width, height))
+        text += _seen_of_bytes(form, data[:area], words.ViewerPlace(x, y, heading, width, height))
     text += _deeds_text(form, *deeds) + _others_of_bytes(form, agent, data[form.reputation_start :])
     return text if hint is None else f"{text}\nHint: {one_line(hint)}"
 
@@ -69,9 +63,9 @@ _TOLD_OF_ONE: Final = struct.Struct("<8B6H").unpack_from
 
 
 @functools.lru_cache(maxsize=8192)
-def _seen_of_bytes(form: CommonsForm, cells: bytes, place: ViewerPlace) -> str:
+def _seen_of_bytes(form: CommonsForm, cells: bytes, place: words.ViewerPlace) -> str:
     """Write where an agent is, and what it sees."""
-    return _place_in_words(place) + scene_text(form, cells, place)
+    return _place_in_words(place) + words.scene_text(form, cells, place)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -96,9 +90,9 @@ def _away(out: int) -> str:
     return f"\nYou are in time-out for {counted(out, 'more step')}."
 
 
-def _place_in_words(place: ViewerPlace) -> str:
+def _place_in_words(place: words.ViewerPlace) -> str:
     """Write where an agent is."""
-    return f"\nYou are at column {place.x}, row {place.y}, facing {COMPASS[place.heading]}."
+    return f"\nYou are at column {place.x}, row {place.y}, facing {words.COMPASS[place.heading]}."
 
 
 @functools.lru_cache(maxsize=8192)
@@ -184,9 +178,9 @@ def parse(text: str, config: SocialDilemmaConfig) -> CommonsFacts:
 def _read_place(reader: LineReader) -> tuple[tuple[int, int], str]:
     """Read where the agent is."""
     x, y, heading = reader.need(_HERE).groups()
-    reader.require(heading in COMPASS, f"headings are {', '.join(COMPASS)}")
+    reader.require(heading in words.COMPASS, f"headings are {', '.join(words.COMPASS)}")
     reader.require(max(int(x), int(y)) < MAX_SIDE, f"columns and rows end at {MAX_SIDE - 1}")
-    return (int(x), int(y)), HEADINGS[COMPASS.index(heading)]
+    return (int(x), int(y)), HEADINGS[words.COMPASS.index(heading)]
 
 
 def _read_cells(
@@ -201,7 +195,7 @@ def _read_cells(
         return (("unseen",) * form.columns,) * form.rows
     inside = position[0] < size[0] and position[1] < size[1]
     reader.require(inside, "that place is not on the grid")
-    scene = SceneReader(form, ViewerPlace(*position, HEADINGS.index(heading), *size))
+    scene = words.SceneReader(form, words.ViewerPlace(*position, HEADINGS.index(heading), *size))
     while scene.take(reader.line):
         reader.place += 1
     return scene.cells()

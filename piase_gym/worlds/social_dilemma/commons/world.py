@@ -18,19 +18,8 @@ from piase_gym.worlds.grids.hidden_cells import unseen_floor
 from piase_gym.worlds.grids.moves import MOVES, in_the_way, verbs_of
 from piase_gym.worlds.grids.world import WalkingWorld
 from piase_gym.worlds.social_dilemma import objects, scripting
-from piase_gym.worlds.social_dilemma.commons import facts, pictures, state, text
-from piase_gym.worlds.social_dilemma.commons.codes import (
-    BLOCKED,
-    FAILURES,
-    MILESTONES,
-    OUTCOMES,
-    WATER,
-)
-from piase_gym.worlds.social_dilemma.commons.facts import (
-    CommonsFacts,
-    form_of,
-    things_in_sight,
-)
+from piase_gym.worlds.social_dilemma.commons import codes, facts, pictures, state, text
+from piase_gym.worlds.social_dilemma.commons.facts import CommonsFacts, form_of, things_in_sight
 from piase_gym.worlds.social_dilemma.commons.sight import KERNELS
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig
 from piase_gym.worlds.social_dilemma.constants import RESULTS
@@ -44,7 +33,7 @@ _OF_AGENTS = "x y heading alive fate marks said beam out eaten cleaned zaps zapp
 class Commons(WalkingWorld[SocialDilemmaConfig, CommonsFacts], SocialDilemma[CommonsFacts]):
     """Apples for all, until nobody leaves any; see `SocialDilemma`."""
 
-    milestones: ClassVar[tuple[str, ...]] = MILESTONES
+    milestones: ClassVar[tuple[str, ...]] = codes.MILESTONES
     measures: ClassVar[tuple[str, ...]] = (
         "efficiency",
         "equality",
@@ -53,7 +42,7 @@ class Commons(WalkingWorld[SocialDilemmaConfig, CommonsFacts], SocialDilemma[Com
         "cooperation_rate",
     )
     canonical: ClassVar[Sequence[str]] = state.CANONICAL
-    outcome_of: ClassVar[Sequence[Outcome]] = OUTCOMES
+    outcome_of: ClassVar[Sequence[Outcome]] = codes.OUTCOMES
     result_of: ClassVar[Sequence[Result]] = RESULTS
     kernels: Kernels = KERNELS
     modules: ClassVar[Modules] = Modules(state, facts, text, pictures, form_of, commons_manual)
@@ -135,10 +124,10 @@ class Commons(WalkingWorld[SocialDilemmaConfig, CommonsFacts], SocialDilemma[Com
     def why_failed(self, agent: int) -> str | None:
         """Say what an agent bumped into, or that it hit or cleaned nothing."""
         event = int(self._events[agent])
-        if event == BLOCKED:
+        if event == codes.BLOCKED:
             ahead = self._obs_rows[agent][self.form.ahead]
             return in_the_way(self.form.cell_names[ahead])
-        return FAILURES.get(event)
+        return codes.FAILURES.get(event)
 
     def unknown_to(self, agent: int) -> dict[str, Any]:
         """Change what the others have done, and pour water where the window does not reach."""
@@ -151,7 +140,7 @@ class Commons(WalkingWorld[SocialDilemmaConfig, CommonsFacts], SocialDilemma[Com
                     found[name][other] = t - found[name][other] if name != "when" else 1
         if not state["out"][agent]:
             for place in unseen_floor(state, agent, self.config.window)[:1]:
-                found["cells"][place] = WATER
+                found["cells"][place] = codes.WATER
         return found
 
     def state(self) -> NDArray[np.int32]:

@@ -30,11 +30,7 @@ from piase_gym.core.text_encoding import HINT_CODE, hash_text
 from piase_gym.core.world import Facts
 from piase_gym.worlds.channel.heard import EarlierMessage, Heard
 from piase_gym.worlds.channel.symbols import ChannelForm, highest
-from piase_gym.worlds.social_dilemma.config import (
-    GAMES,
-    SocialDilemmaConfig,
-    SocialDilemmaEnvelope,
-)
+from piase_gym.worlds.social_dilemma.config import GAMES, SocialDilemmaConfig, SocialDilemmaEnvelope
 from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, MAX_ROUNDS, MAX_TALK
 from piase_gym.worlds.social_dilemma.games import MAX_PAYOFF
 from piase_gym.worlds.social_dilemma.matrix.state import (

@@ -18,22 +18,10 @@ from piase_gym.compiled.memory import Varying
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.channel.kernels import (
-    channel_fields,
-    channel_problem,
-    channel_size,
-    fill_channel,
-)
+from piase_gym.worlds.channel import kernels
 from piase_gym.worlds.checks import find_agent_problem
-from piase_gym.worlds.social_dilemma.config import (
-    GAMES,
-    SocialDilemmaConfig,
-    SocialDilemmaEnvelope,
-)
-from piase_gym.worlds.social_dilemma.constants import (
-    MAX_AGENTS,
-    RESULTS,
-)
+from piase_gym.worlds.social_dilemma.config import GAMES, SocialDilemmaConfig, SocialDilemmaEnvelope
+from piase_gym.worlds.social_dilemma.constants import MAX_AGENTS, RESULTS
 from piase_gym.worlds.social_dilemma.games import UNIT
 
 COIN: Final = 3
@@ -89,7 +77,7 @@ CANONICAL: Final = _FIELDS[: _FIELDS.index("hint") + 1]
 
 def layout_for(envelope: SocialDilemmaEnvelope) -> np.dtype[Any]:
     """Return the record that holds an envelope."""
-    return layout(capacity(envelope.agents), channel_size(envelope))
+    return layout(capacity(envelope.agents), kernels.channel_size(envelope))
 
 
 # -- vectors ------------------------------------------------------------------------------
@@ -161,7 +149,7 @@ def table_layout(agents: int) -> np.dtype[Any]:
             # agents in the outputs, length of vectors, actions, rounds that vectors have room for
             *fields_of("<i4", "slots length num_actions shown"),
             ("shows_coin", "<i4"),  # 1 if vectors have room for it
-            *channel_fields(),
+            *kernels.channel_fields(),
             *fields_of("<i4", "channel known"),  # 1 if vectors have room for symbols, reputations
             *fields_of("<i4", "shared rounds"),  # no rounds if the horizon is geometric
             *fields_of("<u4", "goes_on noise"),  # chances in 2**-32
@@ -182,7 +170,7 @@ def new_table(config: SocialDilemmaConfig, envelope: SocialDilemmaEnvelope) -> N
         table[name] = getattr(config, name)
     table["slots"], table["length"] = envelope.agents, vector_length(envelope)
     table["num_actions"] = 2 * (1 + envelope.num_messages)
-    fill_channel(table, config, envelope, 0)
+    kernels.fill_channel(table, config, envelope, 0)
     table["channel"], table["shown"] = envelope.symbols > 0, envelope.memory
     table["shows_coin"] = envelope.coin
     table["known"], table["shared"] = envelope.reputation, config.shared_reward
@@ -211,4 +199,4 @@ def find_problem(record: Any, table: Any) -> str:
     cooperated = record["cooperated"]
     if ((cooperated < 0) | (cooperated > record["played"])).any():
         return "'cooperated' must be in 0..played for every agent"
-    return channel_problem(record, table)
+    return kernels.channel_problem(record, table)

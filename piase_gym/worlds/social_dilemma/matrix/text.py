@@ -251,9 +251,7 @@ class _Reader(LineReader):
                 other, lost = self.choice(rest)
                 found.append(((chosen, int(other)), (unread, int(lost))))
                 continue
-            others = _OTHERS.fullmatch(rest)
-            self.require(others is not None, "the others are counted")
-            assert others is not None
+            others = self.matched(_OTHERS, rest, "the others are counted")
             count, lost_count = int(others.group(1)), int(others.group(2) or 0)
             self.require(max(count, lost_count) < self.config.agents, "there are fewer others")
             found.append(((chosen, count), (unread, lost_count)))

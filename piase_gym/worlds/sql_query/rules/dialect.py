@@ -122,10 +122,8 @@ _CLAUSES: Final = {
 def _syntax_error(sql: str, error: Exception) -> str:
     """Return MySQL's message about a statement that cannot be read."""
     where = (getattr(error, "errors", None) or [{}])[0]
-    near, line = (
-        f"{where.get('highlight') or ''}{where.get('end_context') or ''}",
-        where.get("line"),
-    )
+    near = f"{where.get('highlight') or ''}{where.get('end_context') or ''}"
+    line = where.get("line")
     if not _FIRST.match(sql):
         near, line = sql.lstrip(), 1
     return _told_near(near, line or 1)

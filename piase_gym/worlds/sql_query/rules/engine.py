@@ -25,13 +25,7 @@ from typing import Any, NamedTuple
 
 from piase_gym.errors import UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database
-from piase_gym.worlds.sql_query.rules.dialect import (
-    NOTHING,
-    TranslationError,
-    mysql_error_text,
-    tidied,
-    translate,
-)
+from piase_gym.worlds.sql_query.rules import dialect
 from piase_gym.worlds.sql_query.rules.tokens import quoted
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
@@ -122,9 +116,9 @@ def own_sql(sql: str, database: Database) -> str:
     Raises:
         TranslationError: If it cannot be read, or has no counterpart.
     """
-    line = tidied(sql)
+    line = dialect.tidied(sql)
     if database.dialect != "sqlite":
-        return translate(line, database)
+        return dialect.translate(line, database)
     asked = schema_asked(line)
     if asked is None:
         return line
@@ -172,14 +166,14 @@ def _run(
     """Have the worker run a statement."""
     try:
         own = [own_sql(line, database) for line in (*journal, sql)]
-    except TranslationError as error:
+    except dialect.TranslationError as error:
         return Result(error=str(error), reason="syntax")
-    if database.dialect != "sqlite" and own[-1] == NOTHING:
+    if database.dialect != "sqlite" and own[-1] == dialect.NOTHING:
         return Result()
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, message, reason, changed = answer
     if message is not None and database.dialect == "mysql":
-        message = mysql_error_text(message, tidied(sql), database)
+        message = dialect.mysql_error_text(message, dialect.tidied(sql), database)
     return Result(rows, columns, message, reason, changed)
 
 

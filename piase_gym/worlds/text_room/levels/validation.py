@@ -326,7 +326,7 @@ class StoryValidator:
 
     def _endings(self) -> Iterator[Problem]:
         """Check that some way to win is possible; warn of other conditions that never hold."""
-        never = [(k, why) for k, why in self._never("win_conditions") if why]
+        never = self._never("win_conditions")
         fatal = len(never) == len(self.story.win_conditions) or self.story.win_logic == "all"
         for k, why in never:
             path: Path = ("win_conditions", k)
@@ -336,15 +336,13 @@ class StoryValidator:
                 yield Problem(path, f"all conditions must hold, but this never can: {why}")
             else:
                 yield Problem(path, f"no win condition can ever hold: {why}")
-        for k, reason in self._never("lose_conditions"):
-            if reason:
-                message = f"this can never hold: {reason}"
-                yield Problem(("lose_conditions", k), message, fatal=False)
+        for k, why in self._never("lose_conditions"):
+            yield Problem(("lose_conditions", k), f"this can never hold: {why}", fatal=False)
 
-    def _never(self, key: str) -> Iterator[tuple[int, str | None]]:
-        """Yield for each condition the reason why it can never hold, if that is obvious."""
-        for k, condition in enumerate(getattr(self.story, key)):
-            yield k, self._why_never(condition)
+    def _never(self, key: str) -> list[tuple[int, str]]:
+        """Return the conditions that obviously never hold, each with the reason."""
+        conditions = enumerate(getattr(self.story, key))
+        return [(k, why) for k, condition in conditions if (why := self._why_never(condition))]
 
     def _opens(self, name: str) -> bool:
         """Return whether an object can be open."""

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.text_room.actions import Vocabulary
-from piase_gym.worlds.text_room.config import (
-    TextRoomEnvelope,
-)
+from piase_gym.worlds.text_room.config import TextRoomEnvelope
 from piase_gym.worlds.text_room.facts import STATES, KnownExit, PastRoom, StepFacts, TextRoomFacts
 from piase_gym.worlds.text_room.levels.story_rules import DIRECTIONS
 from piase_gym.worlds.text_room.rules.events import LIMIT

@@ -160,14 +160,25 @@ def _set_off(turn: Turn, happening: Occurrence) -> Iterator[tuple[int, data.Even
         if turn.state.fired[number] and not event.repeat:
             continue
         trigger = event.trigger
-        fits = _FITS[type(trigger)](turn, trigger, happening, number)
-        if fits and all_hold(turn.plot, turn.state, event.conditions, happening.agent):
+        name = _WAITS_FOR.get(happening.kind)
+        wanted = number if name is None else getattr(trigger, name)
+        cause = number_of(turn.plot, getattr(trigger, "agent_id", None))
+        if happening.what != wanted or cause not in (None, happening.agent):
+            continue
+        if isinstance(trigger, data.AgentLeaves) and trigger.last and not _empties(turn, trigger):
+            continue
+        if all_hold(turn.plot, turn.state, event.conditions, happening.agent):
             yield number, event
 
 
-def _caused_by(turn: Turn, trigger: Any, happening: Occurrence) -> bool:
-    """Return whether a happening was caused by the agent that a trigger names, if any."""
-    return number_of(turn.plot, trigger.agent_id) in (None, happening.agent)
+_WAITS_FOR = {
+    "item_found": "item_name",
+    "flag_set": "flag_name",
+    "step_reached": "step",
+    "agent_enters": "room",
+    "agent_leaves": "room",
+}
+"""The field of a trigger that says what must happen; an action is noted for the event's number."""
 
 
 def _empties(turn: Turn, trigger: data.AgentLeaves) -> bool:
@@ -175,22 +186,6 @@ def _empties(turn: Turn, trigger: data.AgentLeaves) -> bool:
     room, state = turn.plot.room_of[trigger.room], turn.state
     there = zip(state.rooms, state.status, strict=True)
     return not any(place == room and status == "playing" for place, status in there)
-
-
-_FITS: dict[type, Callable[[Turn, Any, Occurrence, int], bool]] = {
-    data.ActionTaken: lambda turn, trigger, event, number: event.what == number,
-    data.ItemFound: lambda turn, t, event, _: (
-        event.what == t.item_name and _caused_by(turn, t, event)
-    ),
-    data.FlagSet: lambda turn, t, event, _: (
-        event.what == t.flag_name and _caused_by(turn, t, event)
-    ),
-    data.StepReached: lambda turn, t, event, _: event.what == t.step,
-    data.AgentEnters: lambda turn, t, event, _: event.what == t.room and _caused_by(turn, t, event),
-    data.AgentLeaves: lambda turn, t, event, _: (
-        event.what == t.room and _caused_by(turn, t, event) and (not t.last or _empties(turn, t))
-    ),
-}
 
 
 # -- what follows ------------------------------------------------------------------------------

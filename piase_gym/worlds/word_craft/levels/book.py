@@ -84,22 +84,6 @@ class RecipeBook:
         used = {entity for _, *pair in self.recipes for entity in pair}
         return tuple(k for k in range(len(self.entities)) if k not in used)
 
-    @functools.cached_property
-    def tiers(self) -> tuple[int | None, ...]:
-        """How many rounds of combining all with all it takes to make each; ``None`` for never."""
-        tiers: list[int | None] = [None] * len(self.entities)
-        for root in self.roots:
-            tiers[root] = 0
-        news, tier = True, 0
-        while news:
-            news, tier = False, tier + 1
-            for product, first, second in self.recipes:
-                one, two = tiers[first], tiers[second]
-                known = one is not None and two is not None and max(one, two) < tier
-                if known and tiers[product] is None:
-                    tiers[product], news = tier, True
-        return tuple(tiers)
-
     def limited(self, count: int | None) -> RecipeBook:
         """Return the book of the first `count` entities, with the recipes among them."""
         if count is None or count >= len(self.entities):
