@@ -331,19 +331,22 @@ def test_a_model_that_has_diverged_is_refused(tmp_path: Path) -> None:
         make_agent(f"sb3:{tmp_path}/nan.zip")
 
 
-def test_numbers_that_overflow_at_play_are_reported() -> None:
+@pytest.mark.parametrize("kind", [sb3.PPO, contrib.RecurrentPPO])
+def test_numbers_that_overflow_at_play_are_reported(kind: Any) -> None:
     shown, masks = positions()
-    agent = Sb3Agent(model_of(sb3.PPO))
+    agent = Sb3Agent(model_of(kind))
     with torch.no_grad():
-        agent.network._policy.action_net.weight.fill_(1e308)
+        for values in agent.network._policy.parameters():
+            values.fill_(1e308)
     seeds, steps = np.zeros(64, np.uint64), np.zeros(64, np.int64)
     with pytest.raises(PolicyError, match="not finite"):
         agent.act_batch(BatchPercept(shown, masks, seeds, steps))
 
 
 def test_files_that_hold_no_model_are_refused(saved: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="there is no model"):
-        make_agent("sb3:nowhere.zip")
+    for missing in (Sb3Agent, lambda path: make_agent(f"sb3:{path}")):
+        with pytest.raises(PolicyError, match="there is no model"):
+            missing("nowhere.zip")
     whole = (saved["folder"] / "plain.zip").read_bytes()
     for name, content in {"text": b"hello", "half": whole[: len(whole) // 2], "empty": b""}.items():
         (tmp_path / name).write_bytes(content)
