@@ -97,11 +97,7 @@ class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
         self.__dict__.update(state)
         self._shorten()
 
-    def _set_agents(self, agents: list[Any]) -> None:
-        """Set the agents in play."""
-        self.env.agents = agents
-
-    agents = property(operator.attrgetter("env.agents"), _set_agents, doc="The agents in play.")
+    agents = property(operator.attrgetter("env.agents"), doc="The agents in play.")
 
 
 class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):

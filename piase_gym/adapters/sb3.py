@@ -97,14 +97,12 @@ class ParallelVecEnv(AgentVecEnv):
         self._names = first.possible_agents
         name = self._names[0]
         seen, acts = first.observation_space(name), first.action_space(name)
-        self._discrete = isinstance(acts, Discrete)
         super().__init__(len(self.envs), len(self._names), seen, acts, render_mode, infos)
         shape, dtype = seen.shape or (), seen.dtype
         self._shown = np.zeros((self._envs, self._agents, *shape), dtype)
         self._bits: NDArray[Any] | None = None
-        if self._discrete:
-            size = (self._envs, self._agents, int(acts.n))  # type: ignore[attr-defined]
-            self._bits = np.zeros(size, np.int8)
+        if isinstance(acts, Discrete):
+            self._bits = np.zeros((self._envs, self._agents, int(acts.n)), np.int8)
 
     @property
     def runners(self) -> list[BatchEnv | EpisodeRunner]:

@@ -217,6 +217,15 @@ def test_play_goes_on_from_a_snapshot_in_what_wrappers_show(wrap: Any) -> None:
             assert str(each.observe_all()[0]) == str(before)
 
 
+@pytest.mark.parametrize(
+    "wrap", [AddActuators, AddMemory, AddSensors, AddSharedMemory, TextEmbedding, KeepAgents]
+)
+def test_resets_are_passed_on(wrap: Any) -> None:
+    env = wrap(two())
+    env.reset(seed=3, options={"config": {"max_steps": 7}})
+    assert (env.unwrapped.runner.seed, env.unwrapped.config.max_steps) == (3, 7)
+
+
 @pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory, TextEmbedding, KeepAgents])
 @pytest.mark.parametrize("actions", [None, 3, ["wait", "wait"]])
 def test_actions_in_wrappers_are_a_dict(wrap: Any, actions: Any) -> None:
