@@ -100,8 +100,7 @@ class AddMemory(AddToViews):
 
     def readings(self, agent: str) -> list[Line]:
         """Return the memories that are nearest to what an agent sees now."""
-        memory = self.memories[agent]
-        found = memory.search(self.query(agent), self.k) if memory.texts else []
+        found = self.memories[agent].search(self.query(agent), self.k)
         return [("You remember", text, 1.0 / (1.0 + distance)) for text, distance in found]
 
     def query(self, agent: str) -> str:

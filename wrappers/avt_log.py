@@ -80,28 +80,11 @@ class ParallelLogger(_Logged, BaseParallelWrapper[Any, Any, Any]):
     def __init__(self, env: ParallelEnv[Any, Any, Any], recorder: AnyRecorder) -> None:
         """Wrap `env`, whose bus `recorder` listens to."""
         super().__init__(env, recorder)
-        self._shorten()
-
-    # PettingZoo's wrapper looks every attribute up twice; the busiest ones take a shortcut.
-    def _shorten(self) -> None:
-        """Let calls go straight to the environment, which tells its bus what happens."""
+        # PettingZoo's wrapper looks every attribute up twice; the busiest ones take a shortcut
+        # straight to the environment, which tells its bus what happens.
         self.__dict__.update(step=self.env.step, reset=self.env.reset)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out the shortcuts too."""
-        kept = super().__getstate__()
-        return {name: kept[name] for name in kept if name not in ("step", "reset")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the shortcuts again."""
-        self.__dict__.update(state)
-        self._shorten()
-
-    def _set_agents(self, agents: list[Any]) -> None:
-        """Set the agents in play."""
-        self.env.agents = agents
-
-    agents = property(operator.attrgetter("env.agents"), _set_agents, doc="The agents in play.")
+    agents = property(operator.attrgetter("env.agents"), doc="The agents in play.")
 
 
 class AecLogger(_Logged, BaseWrapper[Any, Any, Any]):
@@ -126,7 +109,8 @@ class BatchLogger(_Logged):
     @property
     def unwrapped(self) -> BatchEnv:
         """The batch itself."""
-        return self.env
+        batch: BatchEnv = getattr(self.env, "unwrapped", self.env)
+        return batch
 
     def __getattr__(self, name: str) -> Any:
         """Offer what the batch offers."""

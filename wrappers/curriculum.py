@@ -135,10 +135,6 @@ class ParallelCurriculum(_CurriculumWrapper, BaseParallelWrapper[Any, Any, Any])
         names: list[Any] = self.env.agents
         return names
 
-    @agents.setter
-    def agents(self, agents: list[Any]) -> None:
-        self.env.agents = agents
-
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:

@@ -97,14 +97,12 @@ class ParallelVecEnv(AgentVecEnv):
         self._names = first.possible_agents
         name = self._names[0]
         seen, acts = first.observation_space(name), first.action_space(name)
-        self._discrete = isinstance(acts, Discrete)
         super().__init__(len(self.envs), len(self._names), seen, acts, render_mode, infos)
         shape, dtype = seen.shape or (), seen.dtype
         self._shown = np.zeros((self._envs, self._agents, *shape), dtype)
         self._bits: NDArray[Any] | None = None
-        if self._discrete:
-            size = (self._envs, self._agents, int(acts.n))  # type: ignore[attr-defined]
-            self._bits = np.zeros(size, np.int8)
+        if isinstance(acts, Discrete):
+            self._bits = np.zeros((self._envs, self._agents, int(acts.n)), np.int8)
 
     @property
     def runners(self) -> list[BatchEnv | EpisodeRunner]:
@@ -207,9 +205,9 @@ def sb3_vec(
     not marked ``TimeLimit.truncated``, so SB3 adds no value to its end.
 
     Args:
-        env: A world, an id, a config, a ParallelEnv with ``view="vector"`` to take config and
-            partners from, or a `batch_env` with ``autoreset="same_step"``, which may be wrapped by
-            a logger or a curriculum.
+        env: A world, an id, a config, a ParallelEnv with ``view="vector"`` to take config,
+            partners and kind of actions from, or a `batch_env` with ``autoreset="same_step"``,
+            which may be wrapped by a logger or a curriculum.
         num_envs: How many environments; each has one slot per agent.
         view: Always ``"vector"``; others are refused.
         infos: ``"full"``, ``"mask"`` (``action_mask`` in every step) or ``"none"``; what SB3 itself
@@ -250,6 +248,7 @@ def sb3_vec(
             )
         return BatchVecEnv(env, render_mode, infos)
     people: dict[str, Agent] = {}
+    actions = None
     if not isinstance(env, str | WorldConfig):
         inner = own_env(env)
         if inner is not env:
@@ -262,13 +261,14 @@ def sb3_vec(
         people = {name: agent for name, agent in seated.items() if agent.of_scenario}
         env = inner.runner.next_config or inner.world.base_config
         partners = seated if partners is None else partners
-        dtype = inner.dtype if dtype is None else dtype
+        dtype, actions = inner.dtype if dtype is None else dtype, inner.actions
     checked, spec, _, chosen, _ = resolve(env, None, None, config)
     world = load(spec.world, spec)(checked)
     people = people or characters_of(chosen)
     seats = {**people, **read_partners(partners)}
     focal = lone_learner(world.agents, people, seats)
-    return vec_of(world, num_envs, seats, focal, render_mode, infos=infos, dtype=dtype)
+    looks: dict[str, Any] = {"infos": infos, "dtype": dtype, "actions": actions}
+    return vec_of(world, num_envs, seats, focal, render_mode, **looks)
 
 
 def vec_of(
@@ -280,6 +280,7 @@ def vec_of(
     *,
     infos: str = "full",
     dtype: str | None = None,
+    actions: str | None = None,
 ) -> AgentVecEnv:
     """Make the VecEnv of a world.
 
@@ -291,6 +292,7 @@ def vec_of(
         render_mode: As for `sb3_vec`; so are the next two.
         infos: What infos have.
         dtype: The type of vectors.
+        actions: ``"discrete"`` or ``"continuous"``; default: discrete ones where there are any.
     """
     if steps_in_batches(world):
         seated: dict[str, Any] = {"partners": partners, "focal": focal}
@@ -299,7 +301,7 @@ def vec_of(
         batch = BatchEnv(world, num_envs, autoreset="same_step", infos=quiet, dtype=dtype, **seated)
         return BatchVecEnv(batch, render_mode, infos)
     num_envs = check_singles(num_envs, world.name)
-    kind = "discrete" if world.capabilities.discrete else "continuous"
+    kind = actions or ("discrete" if world.capabilities.discrete else "continuous")
     seats = [copy.deepcopy(read_partners(partners)) for _ in range(num_envs)]
     config = world.config
     world.close()

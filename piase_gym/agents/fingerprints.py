@@ -311,6 +311,3 @@ def _is_installed_at(place: str) -> bool:
         or bool({"site-packages", "dist-packages"} & {*path.parts})
         or any(path.is_relative_to(sysconfig.get_path(kind)) for kind in ("stdlib", "platstdlib"))
     )
-
-
-__all__ = ["fingerprint", "is_sb3", "predicts_itself"]

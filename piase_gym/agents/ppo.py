@@ -220,7 +220,13 @@ class PpoAgent(RecurrentAgent):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the agent as a path and a state."""
-        return _seated, (type(self), self._path, self.greedy, self._id, self.get_state())
+        made = functools.partial(type(self), greedy=self.greedy)
+        return made, (self._path,), (self._id, self.get_state())
+
+    def __setstate__(self, kept: tuple[str, Mapping[str, Any]]) -> None:
+        """Go on as the agent that was pickled."""
+        self.set_id(kept[0])
+        self.set_state(kept[1])
 
     def memory_lengths(self) -> set[int]:
         """Return the lengths of the recurrent states of the policies in the file."""
@@ -276,13 +282,3 @@ class PpoAgent(RecurrentAgent):
     def _misfit(self, offered: str) -> PolicyError:
         """Return the error for a policy that is for other spaces."""
         return misfit(self.checkpoint.name, self.observation_space, self.action_space, offered)
-
-
-def _seated(
-    kind: type[PpoAgent], path: Path, greedy: bool, name: str, state: Mapping[str, Any]
-) -> PpoAgent:
-    """Return an agent that came from another process."""
-    agent = kind(path, greedy=greedy)
-    agent.set_id(name)
-    agent.set_state(state)
-    return agent

@@ -93,7 +93,5 @@ class RecurrentAgent(SeededAgent):
     def _remember_batch(self, batch: BatchPercept, memories: NDArray[np.float64]) -> None:
         """Keep the memory of each episode of a batch, shape (n, length), until the next step."""
         self._episodes = batch.seeds.copy()
-        absent: NDArray[np.bool_] = np.asarray(~batch.vectors.any(axis=1))
-        if memories.size and absent.any():  # agents that have yet to enter remember nothing
-            memories = np.where(absent[:, None], 0.0, memories)
-        self._memories = memories
+        present = batch.vectors.any(axis=1, keepdims=True)
+        self._memories = np.where(present, memories, 0.0)  # who has yet to enter remembers nothing

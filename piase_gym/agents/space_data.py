@@ -25,7 +25,7 @@ def symbol_starts(high: ArrayLike) -> NDArray[np.int64]:
     Raises:
         ConfigError: If there are so many symbols that the numbers must be quantities.
     """
-    starts = np.append(0, (np.asarray(high).reshape(-1).astype(np.int64) + 1).cumsum())
+    starts = np.append(0, (np.asarray(high).astype(np.int64) + 1).cumsum())
     if starts[-1] > MAX_SYMBOLS:
         raise ConfigError(
             f"observations with {starts[-1]:,} different values are no symbols; allowed: "

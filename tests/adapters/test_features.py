@@ -30,6 +30,7 @@ def test_it_is_a_linear_layer_on_one_hot_codes() -> None:
     encoder(values).sum().backward()
     active = (expected > 0).double()
     torch.testing.assert_close(encoder.table.weight.grad.double(), codes.T @ active)
+    torch.testing.assert_close(encoder.bias.grad.double(), active.sum(0))
 
 
 def test_every_value_of_the_space_has_a_row_of_its_own() -> None:
@@ -37,6 +38,15 @@ def test_every_value_of_the_space_has_a_row_of_its_own() -> None:
     assert encoder.table.weight.shape[0] == 3 + 1 + 4
     rows = {int(v + encoder.starts[i]) for i, top in enumerate((2, 0, 3)) for v in range(top + 1)}
     assert rows == set(range(8))
+    assert encoder.state_dict().keys() == {"table.weight", "bias"}  # what files of models hold
+
+
+def test_encodings_begin_about_one_large() -> None:
+    encoder = CellEncoder(np.full(100, 7), 64)
+    assert not encoder.bias.any()
+    values = torch.as_tensor(np.random.default_rng(0).integers(0, 8, (500, 100)))
+    squares = encoder(values).detach().square()
+    assert float(squares.mean()) == pytest.approx(0.5, abs=0.1)  # one half is 0
 
 
 def test_floats_of_a_learner_mean_the_same_symbols() -> None:
@@ -49,10 +59,15 @@ def test_quantities_are_refused_with_a_sentence() -> None:
     for space in (
         spaces.Box(0.0, 1.0, (3,), np.float32),
         spaces.Box(0, 9, (3,), np.int32),
+        spaces.Box(1, 9, (3,), np.uint8),
         spaces.Discrete(4),
     ):
         with pytest.raises(ConfigError, match="Box of integers from 0 on"):
             CellFeatures(space)
+    grid = spaces.Box(0, 9, (3, 4), np.uint8)
+    seen = torch.zeros((5, 3, 4), dtype=torch.uint8)
+    assert CellFeatures(grid)(seen).shape == (5, 128)
+    assert (CellFeatures(grid, 7).features_dim, CellFeatures(grid, 7)(seen).shape) == (7, (5, 7))
     with pytest.raises(ConfigError, match="are no symbols"):
         CellEncoder(np.full(10, 2**31 - 1), 8)
 

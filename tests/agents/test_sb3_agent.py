@@ -331,19 +331,22 @@ def test_a_model_that_has_diverged_is_refused(tmp_path: Path) -> None:
         make_agent(f"sb3:{tmp_path}/nan.zip")
 
 
-def test_numbers_that_overflow_at_play_are_reported() -> None:
+@pytest.mark.parametrize("kind", [sb3.PPO, contrib.RecurrentPPO])
+def test_numbers_that_overflow_at_play_are_reported(kind: Any) -> None:
     shown, masks = positions()
-    agent = Sb3Agent(model_of(sb3.PPO))
+    agent = Sb3Agent(model_of(kind))
     with torch.no_grad():
-        agent.network._policy.action_net.weight.fill_(1e308)
+        for values in agent.network._policy.parameters():
+            values.fill_(1e308)
     seeds, steps = np.zeros(64, np.uint64), np.zeros(64, np.int64)
     with pytest.raises(PolicyError, match="not finite"):
         agent.act_batch(BatchPercept(shown, masks, seeds, steps))
 
 
 def test_files_that_hold_no_model_are_refused(saved: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match="there is no model"):
-        make_agent("sb3:nowhere.zip")
+    for missing in (Sb3Agent, lambda path: make_agent(f"sb3:{path}")):
+        with pytest.raises(PolicyError, match="there is no model"):
+            missing("nowhere.zip")
     whole = (saved["folder"] / "plain.zip").read_bytes()
     for name, content in {"text": b"hello", "half": whole[: len(whole) // 2], "empty": b""}.items():
         (tmp_path / name).write_bytes(content)
@@ -504,6 +507,7 @@ def memory(data: Any, members: dict[str, bytes]) -> None:
     [
         (bomb, "its data would have .* bytes; allowed are"),
         (wide(net_arch=[60_000, 60_000]), "layers are larger than its .* weights"),
+        (wide(net_arch=[10**9]), "layers are larger than its .* weights"),
         (wide(net_arch={"pi": [60_000, 60_000]}), "layers are larger than its .* weights"),
         (wide(features_extractor_kwargs={"features_dim": 10**9}), "layers are larger than its"),
         (
@@ -527,18 +531,28 @@ def test_archives_that_would_unfold_are_refused(
 
 
 def test_weights_that_would_unfold_are_refused(
-    saved: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    saved: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    sizes: list[int] = []
+
+    def pack(data: Any, members: dict[str, bytes]) -> None:
+        content = io.BytesIO()
+        with (
+            zipfile.ZipFile(io.BytesIO(members["policy.pth"])) as inner,
+            zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as packed,
+        ):
+            for part in inner.infolist():
+                packed.writestr(part.filename, inner.read(part))
+            sizes[:] = [len(members["policy.pth"]), sum(part.file_size for part in inner.filelist)]
+        members["policy.pth"] = content.getvalue()
+
     path = saved["folder"] / "plain.zip"
-    with zipfile.ZipFile(path) as archive:
-        weights = archive.read("policy.pth")
-    with zipfile.ZipFile(io.BytesIO(weights)) as inner:
-        sizes = [part.file_size for part in inner.infolist()]
-    for largest in (sum(sizes) - 1, len(weights) - 1):
-        monkeypatch.setattr("piase_gym.agents.sb3_archive.LARGEST", largest)
-        with pytest.raises(PolicyError, match=r"its policy\.pth would have"):
-            read_model(path, trusted=False)
-    monkeypatch.setattr("piase_gym.agents.sb3_archive.LARGEST", len(weights))
+    small = edited(path, tmp_path / "small.zip", pack)
+    for file, size in zip((path, small), sizes, strict=True):
+        monkeypatch.setattr("piase_gym.agents.sb3_archive.LARGEST", size - 1)
+        with pytest.raises(PolicyError, match=rf"its policy\.pth would have {size:,} bytes"):
+            read_model(file, trusted=False)
+    monkeypatch.setattr("piase_gym.agents.sb3_archive.LARGEST", sizes[0])
     read_model(path, trusted=False)
 
 

@@ -33,7 +33,7 @@ def test_spaces_are_written_and_read() -> None:
         "low": [[0, 1]],
         "high": [[5, 9]],
     }
-    for space in (box, spaces.Discrete(7)):
+    for space in (box, spaces.Discrete(7), spaces.Box(-1.1, 2.3, (2,), np.float32)):
         assert read_space(json.loads(json.dumps(write_space(space)))) == space
     assert action_spaces(percept_of("PointProbe").world) == [
         spaces.Discrete(5),
@@ -48,7 +48,8 @@ def test_spaces_are_written_and_read() -> None:
 
 def test_symbols_are_counted_on() -> None:
     """Places with two, three and one values begin at 0, 2 and 5; there are six symbols."""
-    assert symbol_starts([[1, 2, 0]]).tolist() == [0, 2, 5, 6]
+    assert symbol_starts([[1], [2], [0]]).tolist() == [0, 2, 5, 6]
+    assert symbol_starts(np.array([255, 1], np.uint8)).tolist() == [0, 256, 258]
     assert symbol_starts([MAX_SYMBOLS - 1])[-1] == MAX_SYMBOLS
     with pytest.raises(ConfigError, match="with 262,145 different values are no symbols"):
         symbol_starts([MAX_SYMBOLS])

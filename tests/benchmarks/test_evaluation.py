@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import MappingProxyType, ModuleType, SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -926,6 +926,36 @@ def choose(percept, more={default}):
     assert bound[0] == bound[2] != bound[1]
 
 
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("lambda p: p.left", "lambda p: p.right"),
+        ("lambda p: 1", "lambda p: 2"),
+        ("lambda p, *, k=1: k", "lambda p, *, k=2: k"),
+        ("lambda p, k=1: k", "lambda p, k=True: k"),
+        ("lambda p, k=1: k", "lambda p, k='1': k"),
+        ("lambda p, k=('ab', 'c'): k", "lambda p, k=('a', 'bc'): k"),
+        ("lambda p, k=([1], 2): k", "lambda p, k=([1, 2],): k"),
+        ("lambda p, k=[A, B, A]: k", "lambda p, k=[A, B, B]: k"),
+        ("lambda p, k={'a': 1}: k", "lambda p, k={'b': 1}: k"),
+        ("lambda p, k={1, 2}: k", "lambda p, k={1, 3}: k"),
+        ("lambda p, k=Proxy({'a': 1}): k", "lambda p, k=Proxy({'a': 2}): k"),
+        (
+            "type('X', (), {'it': property(None, lambda s, v: 1)})",
+            "type('X', (), {'it': property(None, lambda s, v: 2)})",
+        ),
+        ("functools.partial(max, 1)", "functools.partial(max, 2)"),
+    ],
+)
+def test_policies_that_differ_in_one_thing_have_other_fingerprints(one: str, two: str) -> None:
+    def mark(code: str) -> str:
+        names = {"__name__": "mine", "A": [1], "B": [2], "functools": functools}
+        return fingerprint(eval(code, {**names, "Proxy": MappingProxyType}))
+
+    assert mark(one) == mark(one) != mark(two)
+    assert mark(one)[:5] == mark(two)[:5] == "hash:"
+
+
 # -- fingerprints of whatever a policy is made of -----------------------------------------
 
 
@@ -952,6 +982,9 @@ by_attribute.net = NET
 
 def of_a_module(percept):
     return ours.inner.NET(percept)
+
+def of_a_module_in_a_lambda(percept):
+    return (lambda: ours.inner.NET(percept))()
 
 def by_an_import(percept):
     from ours.inner import NET
@@ -1023,9 +1056,9 @@ def by_an_object(percept):
     return object_of_its_own(percept)
 """
 POLICIES = """
-reads in_a_comprehension by_a_helper by_default by_attribute of_a_module by_an_import
-by_a_near_import by_a_distant_import closed partial with_a_cache twin method attribute heir prop
-static cached object_of_its_own bound by_an_object Attribute Heir Method
+reads in_a_comprehension by_a_helper by_default by_attribute of_a_module of_a_module_in_a_lambda
+by_an_import by_a_near_import by_a_distant_import closed partial with_a_cache twin method
+attribute heir prop static cached object_of_its_own bound by_an_object Attribute Heir Method
 """.split()
 
 

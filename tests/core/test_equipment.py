@@ -16,7 +16,14 @@ from piase_gym import Simulation, runs
 from piase_gym.agents import Agent, Feedback
 from piase_gym.core.commands import Command, Param, Verb
 from piase_gym.core.models import ActionCommand
-from piase_gym.errors import ActionError, AgentError, ConfigError, PluginError, UnknownNameError
+from piase_gym.errors import (
+    ActionError,
+    AgentError,
+    ConfigError,
+    PluginError,
+    ResetNeededError,
+    UnknownNameError,
+)
 from piase_gym.simulation.actuators import Actuator, ActuatorSet
 from piase_gym.simulation.sensors import Sensor
 from piase_gym.wrappers import AddActuators, AddSensors, AvtLogger
@@ -175,7 +182,9 @@ def test_every_command_goes_through_an_actuator_without_verbs(actions: str) -> N
         way = ways[(step * 7) % 4]
         line = f"move {way}", f"move {BACK[way]}"
         acts: Any = line if actions == "text" else tuple(map(ways_index(plain), line))
-        one, other = plain.step({"agent_0": acts[1]}), env.step({"agent_0": acts[0]})
+        given = {"agent_0": acts[0]}
+        one, other = plain.step({"agent_0": acts[1]}), env.step(given)
+        assert given == {"agent_0": acts[0]}
         assert plain.digest() == env.unwrapped.digest()
         assert one[1:4] == other[1:4]
         if not env.agents:
@@ -198,6 +207,9 @@ def test_masks_tell_what_is_legal_once_translated() -> None:
     observations, *_, infos = env.step({name: 0})
     assert env.unwrapped.facts(name).room == "hallway"
     assert not infos[name]["action_mask"].any()
+    observations, infos = env.observe_all()
+    assert not infos[name]["action_mask"].any()
+    assert not observations[name]["action_mask"].any()
     outcome = env.step({name: 0})[-1][name]["outcome"]
     assert outcome == "illegal"
 
@@ -229,6 +241,22 @@ def test_verbs_of_its_own_are_read_and_explained() -> None:
         env.step({"agent_7": "leap"})
     with pytest.raises(ActionError):
         env.step(["leap"])  # type: ignore[arg-type]
+
+
+def test_what_each_agent_may_do_and_is_told_is_its_own() -> None:
+    useless = grid().world.command(0, 5)  # which is illegal here
+    lame = Actuator("lame", lambda command, facts: command if facts.position[0] else useless)
+    env = AddActuators(grid(agents=2, start_pos=[(3, 2), (0, 0)], goal_pos=(5, 4)), LEAP, lame)
+    with pytest.raises(ResetNeededError):
+        env.admissible_commands("agent_0")
+    _, infos = env.reset(seed=0)
+    assert infos["agent_0"]["action_mask"][:5].all()
+    assert not infos["agent_1"]["action_mask"].any()
+    assert "leap" in env.admissible_commands("agent_0")
+    assert env.admissible_commands("agent_1") == []
+    for name in env.agents:
+        assert env.instructions(name).startswith(env.unwrapped.instructions(name)[:40])
+    assert env.instructions("agent_0") != env.instructions("agent_1")
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,8 @@ def test_slots_that_are_reset_on_purpose_play_their_episode_again() -> None:
     )
     env.reset(seed=0)
     env.step(np.full((2, 1), STAY))
-    env.reset(which=np.array([True, False]))
+    env.reset(9, which=np.array([True, False]))
+    assert (env.batch.states["t"].tolist(), env.seeds().tolist()) == ([0, 1], [9, 1])
     for _ in range(6):
         env.step(np.full((2, 1), STAY))
     assert [(d.episodes, d.env_steps) for d in env.decisions] == [(2, 12)]
@@ -283,8 +284,10 @@ def test_slots_that_are_reset_on_purpose_play_their_episode_again() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_vector_env_of_gymnasium(mode: str) -> None:
-    venv = gymnasium.make_vec("piase_gym:piase/GridWorld-v1", num_envs=3, autoreset_mode=mode)
+    small = {"width": 3, "height": 3, "observe": "grid", "autoreset_mode": mode}
+    venv = gymnasium.make_vec("piase_gym:piase/GridWorld-v1", num_envs=3, **small)
     env = CurriculumWrapper(venv, CORNER)
+    assert env.observation_space.shape == env.unwrapped.observation_space.shape == (3, 5 * 5 + 16)
     observations, _ = env.reset(seed=0)
     assert observations in env.observation_space
     for _ in range(500):

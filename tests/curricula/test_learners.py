@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 import piase_gym
 from piase_gym.adapters import sb3_vec
 from piase_gym.errors import AgentError, ConfigError
-from piase_gym.wrappers import CurriculumWrapper
+from piase_gym.wrappers import AvtLogger, CurriculumWrapper
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.curricula.example_curricula import CORNER, RIGHT, STAY, STAYS, curriculum, step, told
 
@@ -128,13 +129,15 @@ def test_ppo_learns_through_a_curriculum() -> None:
     assert sum(d.env_steps for d in env.decisions) <= 256
 
 
-def test_the_slots_of_a_batch_as_sb3s_vector_env() -> None:
+def test_the_slots_of_a_batch_as_sb3s_vector_env(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
 
-    def play(seed: int) -> list[bytes]:
+    def play(seed: int, log: Path | None = None) -> list[bytes]:
         batch = piase_gym.batch_env("GridWorld", num_envs=4, autoreset="same_step")
         env = CurriculumWrapper(batch, half())
-        vec = sb3_vec(env)
+        outer = AvtLogger(env, log) if log else env
+        assert outer.unwrapped is batch
+        vec = sb3_vec(outer)
         vec.seed(seed)
         vec.reset()
         assert [info["seed"] for info in vec.reset_infos] == [seed, seed + 1, seed + 2, seed + 3]
@@ -144,7 +147,7 @@ def test_the_slots_of_a_batch_as_sb3s_vector_env() -> None:
         return [decision.to_bytes() for decision in env.decisions]
 
     assert len(play(9)) >= 3
-    assert play(9) == play(9)
+    assert play(9) == play(9, tmp_path / "run.arrow")
     with pytest.raises(ConfigError, match="same_step"):
         sb3_vec(piase_gym.batch_env("GridWorld", num_envs=2))
 

@@ -15,7 +15,7 @@ from piase_gym.curricula import ParallelCurricula
 from piase_gym.curricula.export import plain
 from piase_gym.errors import ConfigError, CurriculumError, EnvelopeError, UnknownFieldError
 from piase_gym.simulation.sensors import Sensor
-from piase_gym.wrappers import AddSensors, AvtLogger, CurriculumWrapper
+from piase_gym.wrappers import AddSensors, AvtLogger, CurriculumWrapper, TextEmbeddingEnv
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.curricula.example_curricula import (
     CORNER,
@@ -305,6 +305,12 @@ def test_a_wrapper_that_has_fixed_its_spaces_is_named() -> None:
     with pytest.raises(EnvelopeError, match=r"AddSensors .* put it around CurriculumWrapper"):
         CurriculumWrapper(sensed, plan)
     assert sensed.unwrapped.config.envelope.width == 3
+    single = TextEmbeddingEnv(piase_gym.gym_env("GridWorld", width=3, height=3, view="text"))
+    with pytest.raises(EnvelopeError, match=r"TextEmbeddingEnv .* put it around Curriculum"):
+        CurriculumWrapper(single, plan)
+    sensed = CurriculumWrapper(AddSensors(piase_gym.parallel_env("GridWorld"), hinted), CORNER)
+    shown = [sensed.reset(seed=0)[0], sensed.step({"agent_0": STAY})[0]]
+    assert all(sensed.observation_space("agent_0").contains(each["agent_0"]) for each in shown)
 
 
 def test_the_seed_seeds_the_world_and_never_picks_the_step() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import pickle
 from collections.abc import Sequence
@@ -110,10 +111,28 @@ def test_every_step_is_remembered_in_the_words_of_the_document() -> None:
     )
 
 
+def test_an_agent_asks_about_what_it_sees_or_else_the_text_and_about_its_hint() -> None:
+    far: dict[str, Any] = {"width": 9, "height": 9, "start_pos": (1, 1), "goal_pos": (8, 8)}
+    env = AddMemory(piase_gym.parallel_env("GridWorld", view="text", window=3, **far))
+    shown = env.reset(seed=0)[0]["agent_0"]
+    assert env.query("agent_0") == (
+        f"What do I know about position [1, 1] with what I see: {shown}?"
+    )
+    env = AddMemory(piase_gym.parallel_env("GridWorld", view="text", map="@.k\n.k.\n..G"))
+    env.reset(seed=0)
+    seen = [thing.name for thing in env.unwrapped.world.surroundings(env.facts("agent_0")).objects]
+    assert len(seen) > len({*seen}) > 1
+    names = ", ".join(dict.fromkeys(seen))
+    env.unwrapped.give_hint("agent_0", "Look up.")
+    assert env.query("agent_0").endswith(f"with what I see: {names}. Look up.?")
+
+
 @pytest.mark.parametrize("world", ["TextRoom", "GridWorld"])
 def test_both_views_show_the_nearest_memories(world: str) -> None:
-    env = AddMemory(piase_gym.parallel_env(world, agents=2, mask="obs"), k=2)
+    env = AddMemory(piase_gym.parallel_env(world, agents=2, mask="obs"))
     plain = piase_gym.parallel_env(world, agents=2, mask="obs")
+    longer, own = (each.observation_space("agent_0")["observation"] for each in (env, plain))
+    assert longer["text"].max_length == own["text"].max_length + 3 * 601
     shown, _ = env.reset(seed=3)
     bare, _ = plain.reset(seed=3)
     rng = np.random.default_rng(0)
@@ -126,23 +145,23 @@ def test_both_views_show_the_nearest_memories(world: str) -> None:
                 memory.add(text)
             assert len(memory) == len({*memory.texts}) <= step
             assert len(memory) >= min(step, 1)
-            wanted = memory.search(env.query(name), 2)
+            wanted = memory.search(env.query(name), 3)
             assert remembered(view["text"]) == [text for text, _ in wanted]
-            added = view["vector"][-2 * 385 :].reshape(2, 385)
+            added = view["vector"][-3 * 385 :].reshape(3, 385)
             for row, (text, distance) in zip(added, wanted, strict=False):
                 assert row[0] == pytest.approx(1 / (1 + distance))
                 np.testing.assert_array_equal(row[1:], HashedEmbedder().embed([text])[0])
             assert not added[len(wanted) :].any()
             before = bare[name]["observation"]
             assert view["text"].startswith(before["text"])
-            np.testing.assert_array_equal(view["vector"][: -2 * 385], before["vector"])
+            np.testing.assert_array_equal(view["vector"][: -3 * 385], before["vector"])
         acts = {n: int(rng.choice(o["action_mask"].nonzero()[0])) for n, o in shown.items()}
         shown, bare = env.step(acts)[0], plain.step(acts)[0]
 
 
 def test_memories_are_private_and_of_one_episode_unless_they_are_kept() -> None:
     for keep in (False, True):
-        env = AddMemory(two("text"), k=1, keep=keep)
+        env = AddMemory(two("text"), k=1, **{"keep": True} if keep else {})
         env.reset(seed=0)
         env.reasons["agent_0"] = "a secret"
         env.step({"agent_0": "wait", "agent_1": "wait"})
@@ -217,6 +236,15 @@ def test_play_goes_on_from_a_snapshot_in_what_wrappers_show(wrap: Any) -> None:
             assert str(each.observe_all()[0]) == str(before)
 
 
+@pytest.mark.parametrize(
+    "wrap", [AddActuators, AddMemory, AddSensors, AddSharedMemory, TextEmbedding, KeepAgents]
+)
+def test_resets_are_passed_on(wrap: Any) -> None:
+    env = wrap(two())
+    env.reset(seed=3, options={"config": {"max_steps": 7}})
+    assert (env.unwrapped.runner.seed, env.unwrapped.config.max_steps) == (3, 7)
+
+
 @pytest.mark.parametrize("wrap", [AddMemory, AddSharedMemory, TextEmbedding, KeepAgents])
 @pytest.mark.parametrize("actions", [None, 3, ["wait", "wait"]])
 def test_actions_in_wrappers_are_a_dict(wrap: Any, actions: Any) -> None:
@@ -239,6 +267,29 @@ def test_environments_of_others_are_refused(wrap: Any) -> None:
 
     with pytest.raises(ConfigError, match=f"{wrap.__name__} needs a world of piase_gym, not Other"):
         wrap(Other())
+
+    class Pictures(Other):
+        facts = None
+
+        def observation_space(self, agent: str) -> Any:
+            return spaces.Box(0, 1, (2, 2))
+
+    with pytest.raises(ConfigError, match=f"{wrap.__name__} adds to vectors and texts, not to a B"):
+        wrap(Pictures())
+
+
+def test_embedders_of_ones_own_and_how_many_texts_are_kept() -> None:
+    plain = two("vector").observation_space("agent_0").shape[0]
+    for wrap, added in ((functools.partial(AddMemory, k=2), 2 * 3), (AddSharedMemory, 3 * 3)):
+        env = wrap(two("vector"), embedder=Lengths())
+        assert env.observation_space("agent_0").shape == (plain + added,)
+        assert env.reset(seed=0)[0]["agent_0"].shape == (plain + added,)
+    single = gymnasium.make("piase_gym:piase/TextRoom-v3", view="text")
+    for env in (TextEmbedding(two("text"), Lengths(), 1), TextEmbeddingEnv(single, Lengths(), 1)):
+        space = env.observation_space
+        assert (space("agent_0") if callable(space) else space).shape == (2,)
+        assert [len(env.encoder.embed([text])) for text in "abab"] == [1] * 4
+        assert env.encoder.hits == 0  # one text is kept, and each is another than the one before
 
 
 @pytest.mark.parametrize("wrap", [AddActuators, AddMemory, AddSensors, KeepAgents, TextEmbedding])
@@ -295,6 +346,16 @@ def test_the_shared_memory_is_hidden_unless_it_is_shown() -> None:
     ]
     env.reset(seed=6)
     assert env.shared_memory["message_history"] == []
+
+
+def test_the_last_messages_are_shown_and_a_reset_forgets_what_was_seen() -> None:
+    env, fresh = (AddSharedMemory(two("text", rooms=3, depth=1)) for _ in range(2))
+    env.reset(seed=0)
+    for number in range(7):
+        shown = env.step({"agent_0": f"say {number}", "agent_1": "wait"})[0]
+    said = "; ".join(f"agent_0 to all: {number}" for number in range(2, 7))
+    assert shown["agent_1"].splitlines()[-1] == f"Said: {said}"
+    assert env.reset(seed=9)[0] == fresh.reset(seed=9)[0]
 
 
 def test_a_world_without_mailboxes_shows_what_there_is() -> None:
