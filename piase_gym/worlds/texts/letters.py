@@ -78,11 +78,11 @@ def text_byte(text: str) -> int:
 
 def put_last(row: NDArray[np.float32], *texts: str | None) -> None:
     """Write the codes of some texts, one after the other, at the end of a vector of zeros."""
-    for codes, text in zip(
-        row[-len(texts) * HINT_CODE :].reshape(-1, HINT_CODE), texts, strict=True
-    ):
+    end = row.size
+    for text in reversed(texts):
         if text is not None:
-            codes[:] = text_code(text)
+            row[end - HINT_CODE : end] = text_code(text)
+        end -= HINT_CODE
 
 
 def put_letters(
