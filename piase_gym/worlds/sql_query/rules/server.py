@@ -203,7 +203,7 @@ class ServerEngine:
             _give_back(connection)
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=64)
 def _open(url: str) -> Any:
     """Return SQLAlchemy's engine for a URL; a process has one for each URL."""
     sqlalchemy = need("sqlalchemy", "a database server", "sql")
