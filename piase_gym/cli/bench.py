@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from piase_gym.cli.console import console, errors, make_table, say
+from piase_gym.cli.console import console, make_table, print_error, say
 from piase_gym.cli.options import KeyEnv, Modules, Prompt, Ray, Tokens
 from piase_gym.cli.results import EpisodeBar, conclude, show_learned, show_results, tell, write
 from piase_gym.core.files import require_folder
@@ -387,5 +386,5 @@ def _run(
         make_films(suite.settings(results.split)[0], policies, results, out)
         write(out)
     except OSError as error:
-        errors.print(Text.assemble(("no report:", "yellow"), f" {error}"), soft_wrap=True)
+        print_error(error, "no report", "yellow")
     conclude(results)

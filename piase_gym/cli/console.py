@@ -78,6 +78,6 @@ def show_log() -> None:
         log.setLevel(logging.INFO)
 
 
-def print_error(message: object) -> None:
-    """Print a user's mistake in plain words."""
-    errors.print(Text.assemble(("error: ", "bold red"), str(message)), soft_wrap=True)
+def print_error(message: object, label: str = "error", style: str = "bold red") -> None:
+    """Print what is wrong, such as a user's mistake, in plain words behind a label."""
+    errors.print(Text.assemble((f"{label}: ", style), str(message)), soft_wrap=True)

@@ -18,7 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from piase_gym.cli.console import console, errors, say
+from piase_gym.cli.console import console, errors, print_error, say
 
 if TYPE_CHECKING:
     from piase_gym.benchmarks.evaluation.protocol import EpisodeRecord
@@ -112,8 +112,7 @@ def write(out: Path) -> None:
 def tell(problems: Sequence[Problem]) -> None:
     """Print problems; exit with an error if there are any."""
     for problem in problems:
-        text = f" {problem.where}: {problem.what}"
-        errors.print(Text.assemble(("problem:", "bold red"), text), soft_wrap=True)
+        print_error(f"{problem.where}: {problem.what}", "problem")
     if problems:
         raise typer.Exit(1)
 

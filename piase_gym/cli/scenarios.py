@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from piase_gym.agents.policy_registry import check_policy
-from piase_gym.cli.console import console, errors, make_table, say
+from piase_gym.cli.console import console, make_table, print_error, say
 from piase_gym.cli.options import (
     KeyEnv,
     LogFile,
@@ -120,7 +120,7 @@ def _warn(simulation: Simulation, name: str) -> None:
 
     own = simulation.scenario if name not in scenarios.names() else None
     for warning in own.warnings if own is not None else ():
-        errors.print(Text.assemble(("warning:", "yellow"), f" {warning}"), soft_wrap=True)
+        print_error(warning, "warning", "yellow")
 
 
 def _play(
@@ -197,9 +197,8 @@ def _warn_of_failures(sound: list[LLMAgent]) -> None:
         if failure is None:
             continue
         sound.remove(model)
-        text = f" {model.get_id()}, {model.policy}: {failure.message}"
-        after = "; the run goes on, and Ctrl-C ends it"
-        errors.print(Text.assemble(("warning:", "yellow"), text, after), soft_wrap=True)
+        text = f"{model.get_id()}, {model.policy}: {failure.message}"
+        print_error(f"{text}; the run goes on, and Ctrl-C ends it", "warning", "yellow")
 
 
 def _progress(found: list[Summary], episodes: int) -> str:

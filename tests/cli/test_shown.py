@@ -49,7 +49,7 @@ def test_what_is_logged_is_shown_in_a_terminal_only(
 
 def test_problems_are_printed_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = io.StringIO()
-    monkeypatch.setattr(results, "errors", Console(file=screen, width=20))
+    monkeypatch.setattr(console, "errors", Console(file=screen, width=20))
     with pytest.raises(typer.Exit):
         results.tell([Problem("storage", "/old [runs]/[/tmp] is full")])
     assert screen.getvalue() == "problem: storage: /old [runs]/[/tmp] is full\n"
@@ -214,6 +214,7 @@ def test_plugins_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = {"agents": [SimpleNamespace(name="no_such_agent")], "worlds": []}
     entries["worlds"] = [SimpleNamespace(name="PointProbe")]
     monkeypatch.setattr(plugins, "installed", lambda kind: entries.get(kind, []))
+    monkeypatch.setattr(plugins, "offers", plugins.offers.__wrapped__)  # leaves nothing cached
     monkeypatch.setattr(plugins, "package_of", lambda entry: "their_package")
     code, told = run("plugins")
     assert code == 1
