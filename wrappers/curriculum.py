@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import gymnasium
@@ -129,11 +130,7 @@ class ParallelCurriculum(_CurriculumWrapper, BaseParallelWrapper[Any, Any, Any])
         self._step, self._after_step = env.step, self.controller.after_step
 
     # PettingZoo's wrapper looks every attribute up twice; the busiest one takes a shortcut.
-    @property
-    def agents(self) -> list[Any]:
-        """The agents in play."""
-        names: list[Any] = self.env.agents
-        return names
+    agents = property(operator.attrgetter("env.agents"), doc="The agents in play.")
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None

@@ -267,8 +267,7 @@ def sb3_vec(
     people = people or characters_of(chosen)
     seats = {**people, **read_partners(partners)}
     focal = lone_learner(world.agents, people, seats)
-    looks: dict[str, Any] = {"infos": infos, "dtype": dtype, "actions": actions}
-    return vec_of(world, num_envs, seats, focal, render_mode, **looks)
+    return vec_of(world, num_envs, seats, focal, render_mode, infos, dtype, actions)
 
 
 def vec_of(
@@ -277,7 +276,6 @@ def vec_of(
     partners: Partners,
     focal: int = -1,
     render_mode: str | None = "rgb_array",
-    *,
     infos: str = "full",
     dtype: str | None = None,
     actions: str | None = None,

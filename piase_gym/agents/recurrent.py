@@ -51,7 +51,7 @@ class RecurrentAgent(SeededAgent):
             kept["memory"] = self._memory[0].tolist()
         if self._memories.size:
             pairs = zip(self._episodes.tolist(), self._memories.tolist(), strict=True)
-            kept["memories"] = [list(pair) for pair in pairs]
+            kept["memories"] = [*map(list, pairs)]
         return {**super().get_state(), **kept}
 
     def set_state(self, state: Mapping[str, Any]) -> None:

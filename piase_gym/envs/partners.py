@@ -184,11 +184,10 @@ class BatchPartners:
 
     def get_state(self) -> dict[str, list[dict[str, Any]]]:
         """Return the states of the partners by agent: one an environment, or one for them all."""
-        names = self._world.agents
-        found = {n: [agent.get_state()] for n, agent in self.agents.items() if n not in self._loops}
-        found = {n: row for n, row in found.items() if any(row)}
-        found |= {n: [agent.get_state() for agent in row] for n, row in self._loops.items()}
-        return {names[n]: row for n, row in found.items()}
+        names, loops = self._world.agents, self._loops
+        rows = {n: loops.get(n, [agent]) for n, agent in self.agents.items()}
+        found = {n: [agent.get_state() for agent in row] for n, row in rows.items()}
+        return {names[n]: row for n, row in found.items() if any(row) or n in loops}
 
     def read_state(self, state: object) -> dict[int, list[Agent]]:
         """Return agents in the states that `get_state` returned, for `take_state`.

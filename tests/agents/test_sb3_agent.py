@@ -665,6 +665,9 @@ def test_fingerprints_of_models_are_of_what_they_play_by() -> None:
     marks.append(fingerprint(model))
     assert marks[0].startswith("hash:")
     assert marks[0] == marks[1] == fingerprint(model_of(sb3.PPO))
+    kwargs, model.policy_kwargs = model.policy_kwargs, {"activation_fn": torch.nn.ReLU}
+    assert fingerprint(model) != marks[0]
+    model.policy_kwargs = kwargs
     with torch.no_grad():
         model.policy.action_net.bias[0] += 1.0
     assert fingerprint(model) != marks[0]

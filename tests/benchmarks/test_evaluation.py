@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import platform
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -945,12 +946,19 @@ def choose(percept, more={default}):
             "type('X', (), {'it': property(None, lambda s, v: 2)})",
         ),
         ("functools.partial(max, 1)", "functools.partial(max, 2)"),
+        ("lambda p, k=re.compile('a'): k", "lambda p, k=re.compile('b'): k"),
+        ("lambda p, k=torch.zeros(4): k", "lambda p, k=torch.zeros(2, 2): k"),
+        ("lambda p, k=torch.zeros(4): k", "lambda p, k=torch.zeros(4).int(): k"),
     ],
 )
 def test_policies_that_differ_in_one_thing_have_other_fingerprints(one: str, two: str) -> None:
+    names = {"__name__": "mine", "A": [1], "B": [2], "Proxy": MappingProxyType}
+    names |= {"functools": functools, "re": re}
+    if "torch" in one:
+        names["torch"] = pytest.importorskip("torch")
+
     def mark(code: str) -> str:
-        names = {"__name__": "mine", "A": [1], "B": [2], "functools": functools}
-        return fingerprint(eval(code, {**names, "Proxy": MappingProxyType}))
+        return fingerprint(eval(code, names))
 
     assert mark(one) == mark(one) != mark(two)
     assert mark(one)[:5] == mark(two)[:5] == "hash:"
@@ -1180,6 +1188,7 @@ def test_installed_packages_are_looked_into_if_the_policy_is_theirs(
     folder = tmp_path / "site-packages"
     folder.mkdir()
     theirs = "import {0}\nSTATE = [0]\ndef choose(p):\n    return STATE or {0}.choose(p)\n"
+    theirs += "class Base:\n    rate = 1\n    def act(self): return 1\n"
     for name, other in (("bought_one", "bought_two"), ("bought_two", "bought_one")):
         (folder / f"{name}.py").write_text(theirs.format(other))
     monkeypatch.syspath_prepend(str(folder))
@@ -1189,6 +1198,12 @@ def test_installed_packages_are_looked_into_if_the_policy_is_theirs(
     assert fingerprint(one.choose) == before
     one.STATE[0] = 1
     assert fingerprint(one.choose) != before
+    heir, marks = type("Heir", (two.Base,), {"__module__": __name__})(), []
+    for change in ({}, {"rate": 2}, {"act": lambda self: 2}):
+        for name, part in change.items():
+            setattr(two.Base, name, part)
+        marks.append(fingerprint(heir))
+    assert len({*marks}) == 3
     for name in ("bought_one", "bought_two"):
         monkeypatch.delitem(sys.modules, name)
 

@@ -257,6 +257,8 @@ def test_what_each_agent_may_do_and_is_told_is_its_own() -> None:
     for name in env.agents:
         assert env.instructions(name).startswith(env.unwrapped.instructions(name)[:40])
     assert env.instructions("agent_0") != env.instructions("agent_1")
+    infos = env.step({"agent_0": 3, "agent_1": 3})[-1]
+    assert [str(info["outcome"]) for info in infos.values()] == ["ok", "illegal"]
 
 
 @pytest.mark.parametrize(

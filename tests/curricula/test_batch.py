@@ -282,6 +282,16 @@ def test_slots_that_are_reset_on_purpose_play_their_episode_again() -> None:
     assert [(d.episodes, d.env_steps) for d in env.decisions] == [(2, 12)]
 
 
+def test_slots_of_the_vector_env_are_reset_on_purpose_too() -> None:
+    mode = {"autoreset_mode": "disabled", "num_envs": 2}
+    env = CurriculumWrapper(gymnasium.make_vec("piase_gym:piase/GridWorld-v1", **mode), CORNER)
+    env.reset(seed=4)
+    env.step(np.full(2, STAY))
+    env.reset(seed=9, options={"reset_mask": np.array([True, False])})
+    batch = env.unwrapped.batch
+    assert (batch.batch.states["t"].tolist(), batch.seeds().tolist()) == ([0, 1], [9, 5])
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_the_vector_env_of_gymnasium(mode: str) -> None:
     small = {"width": 3, "height": 3, "observe": "grid", "autoreset_mode": mode}

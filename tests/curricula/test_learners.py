@@ -92,6 +92,18 @@ def test_a_partner_has_no_curriculum() -> None:
 # -- Stable-Baselines3 -------------------------------------------------------------------------
 
 
+def test_a_spec_makes_a_learner_again_that_goes_on_from_its_progress(tmp_path: Path) -> None:
+    env = learner(progress=tmp_path / "progress.json")
+    for _ in range(2):
+        env.reset(seed=0)
+        while not any(env.step(STAY)[2:4]):
+            pass
+    env.close()
+    again: Any = gymnasium.make(env.spec)
+    assert again.progress == env.progress
+    assert again.progress["agent_0"].step_attempts == {1: 3}
+
+
 def half() -> Any:
     won = [{"metric": "success_rate", "operator": ">=", "value": 0.5}]
     rows = {"completion_criteria": won, "episodes_per_attempt": 4}

@@ -343,6 +343,21 @@ def test_what_a_user_reconfigures_holds_where_no_step_says_otherwise() -> None:
         assert config.see_through_walls is False
 
 
+def test_options_of_resets_hold_for_one_learner_too() -> None:
+    env = CurriculumWrapper(piase_gym.gym_env("GridWorld"), CORNER)
+    env.reset(seed=3, options={"config": {"see_through_walls": False}})
+    assert env.unwrapped.runner.seed == 3
+    over, seen = 0, []
+    while over < 4:  # the next step begins with the fourth episode
+        *_, terminated, truncated, _ = env.step(STAY)
+        if terminated or truncated:
+            over += 1
+            env.reset()
+            seen.append((env.unwrapped.config.walls, env.unwrapped.config.see_through_walls))
+    assert len({walls for walls, _ in seen}) == 2
+    assert not any(sight for _, sight in seen)
+
+
 def test_what_is_reconfigured_between_episodes_holds_in_all_later_ones() -> None:
     two = curriculum(step(1), step(2, config={"width": 6}))
     env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), two)

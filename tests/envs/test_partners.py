@@ -280,7 +280,7 @@ def test_states_of_partners_that_act_in_batches_are_in_snapshots() -> None:
     env.restore(saved)
     env.step([[4], [4]])
     assert (env.digests(), agent.count) == (then, 2)
-    for damage in ([{"count": "x"}], [{}], [], 3):
+    for damage in ([{"count": "x"}], [{}], [], 3, [{"count": 7}, {"count": 8}]):
         with pytest.raises(SnapshotError, match="the partners' part of this snapshot is damaged"):
             env.restore({**saved, "partners": {"agent_1": damage}})
     assert (env.digests(), agent.count) == (then, 2)
