@@ -11,6 +11,7 @@ from pettingzoo.utils import BaseParallelWrapper
 
 from piase_gym.envs.observations import absent_observation, open_masks
 from piase_gym.envs.parallel import require_parallel
+from piase_gym.errors import SnapshotError
 
 
 class KeepAgents(BaseParallelWrapper[str, Any, Any]):
@@ -76,6 +77,26 @@ class KeepAgents(BaseParallelWrapper[str, Any, Any]):
             {name: end[1] for name, end in zip(names, ends, strict=True)},
             self._fill_infos(infos),
         )
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the environment's snapshot, with how agents have ended so far."""
+        inner: Any = self.env
+        return {**inner.snapshot(), "ends": {name: list(end) for name, end in self._ends.items()}}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore a snapshot; without "ends", agents that have ended count as truncated.
+
+        Raises:
+            SnapshotError: If it does not fit; nothing has changed then.
+        """
+        inner: Any = self.env
+        given = snapshot.get("ends", {}) if isinstance(snapshot, Mapping) else {}
+        try:
+            ends = {name: (bool(given[name][0]), bool(given[name][1])) for name in given}
+        except (TypeError, IndexError, KeyError) as error:
+            raise SnapshotError(f"the ends in this snapshot are damaged: {error!r:.100}") from None
+        inner.restore(snapshot)
+        self._ends = ends
 
     def observe_all(self) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
         """Return the present observations and infos; see `WorldParallelEnv.observe_all`."""

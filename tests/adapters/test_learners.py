@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 from pathlib import Path
@@ -14,7 +15,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 import piase_gym
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, SnapshotError
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.helpers.checkers import parallel_api_test
 from tests.helpers.warm_python import run_python
@@ -99,6 +100,24 @@ def test_agents_are_kept_until_the_last_has_ended() -> None:
     shown, _ = env.reset()
     assert env.agents == both
     assert all(np.any(row) for row in shown.values())
+
+
+def test_how_agents_ended_is_in_snapshots() -> None:
+    config: dict[str, Any] = {"start_pos": [(0, 0), (5, 5)], "goal_pos": (1, 0), "max_steps": 2}
+    env, other = kept(agents=2, **config), kept(agents=2, **config)
+    acts = {"agent_0": 3, "agent_1": 4}
+    env.reset(seed=0)
+    env.step(acts)  # agent_0 wins
+    saved = json.loads(json.dumps(env.snapshot()))
+    other.reset(seed=1)
+    for damaged in (3, {"agent_0": True}, {"agent_0": []}):
+        with pytest.raises(SnapshotError, match="the ends in this snapshot are damaged"):
+            other.restore({**saved, "ends": damaged})
+    other.restore(saved)
+    won, cut = {"agent_0": True, "agent_1": False}, {"agent_0": False, "agent_1": True}
+    assert other.step(acts)[2:4] == env.step(acts)[2:4] == (won, cut)
+    other.restore({key: saved[key] for key in saved if key != "ends"})
+    assert other.step(acts)[2:4] == (dict.fromkeys(won, False), dict.fromkeys(won, True))
 
 
 class Fake(ParallelEnv[str, Any, Any]):
