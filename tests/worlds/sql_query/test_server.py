@@ -15,7 +15,7 @@ import piase_gym
 from piase_gym.adapters.intercode import SqlEnv
 from piase_gym.benchmarks.speed.sql_query import compared
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.sql_query.levels.dataset import Dataset, Reference, Task
+from piase_gym.worlds.sql_query.levels.dataset import Dataset, Task
 from piase_gym.worlds.sql_query.rules import server as server_module
 from piase_gym.worlds.sql_query.rules.engine import REASONS, LocalEngine
 from piase_gym.worlds.sql_query.rules.server import ServerEngine
@@ -112,15 +112,6 @@ def test_a_result_is_that_of_sqlite(server: Running) -> None:
                 assert isinstance(value, int | float | str | None), sql
                 assert isinstance(value, str) == isinstance(its, str), sql
     engine.close()
-
-
-def test_a_schema_is_read(server: Running) -> None:
-    goods, makers = ServerEngine(server.url).schema()
-    assert (goods.name, makers.name) == ("goods", "makers")
-    assert [(column.name, column.key) for column in goods.columns] == [
-        ("code", True), ("maker", False), ("price", False), ("weight", False),
-    ]  # fmt: skip
-    assert goods.references == (Reference("maker", "makers", "id"),)
 
 
 HOSTILE = (

@@ -19,7 +19,6 @@ import time
 from typing import Any, Final
 
 from piase_gym.errors import ConfigError, MissingExtraError, need
-from piase_gym.worlds.sql_query.levels.dataset import Column, Reference, Schema, Table
 from piase_gym.worlds.sql_query.rules.dialect import reader
 from piase_gym.worlds.sql_query.rules.engine import Result
 from piase_gym.worlds.sql_query.rules.worker import Limits
@@ -175,26 +174,6 @@ class ServerEngine:
                 done.close()
                 return Result(error=fault[0], reason=fault[1])
         return Result(tuple(rows), columns)
-
-    def schema(self) -> Schema:
-        """Return the tables in the order of their names, with columns in that of declaration."""
-        look = need("sqlalchemy", "a database server", "sql").inspect(self._engine)
-        tables = []
-        for name in sorted(look.get_table_names(), key=lambda name: (name.lower(), name)):
-            keys = set(look.get_pk_constraint(name)["constrained_columns"])
-            columns = tuple(
-                Column(column["name"], str(column["type"]), column["name"] in keys)
-                for column in look.get_columns(name)
-            )
-            references = tuple(
-                Reference(own, key["referred_table"], other)
-                for key in look.get_foreign_keys(name)
-                for own, other in zip(
-                    key["constrained_columns"], key["referred_columns"], strict=True
-                )
-            )
-            tables.append(Table(name, columns, references))
-        return tuple(tables)
 
     def close(self) -> None:
         """Roll back what was written, and return the connection to the pool."""
