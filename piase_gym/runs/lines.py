@@ -83,9 +83,9 @@ class Encoder:
         self._run = (
             f'Z","simulation_run_id":{encode(run_id)},"experiment_id":{encode(experiment_id)},'
             f'"event_id":{encode(run_id)[:-1]}:'
-        )
-        self._heads: dict[tuple[str, str, str | None, str | None], str] = {}
-        self._second, self._time = -(1 << 63), ""
+        ).encode()
+        self._heads: dict[tuple[str, str, str | None, str | None], bytes] = {}
+        self._second, self._time = -(1 << 63), b""
         """The `ns` at which the present second began, and how it is written."""
 
     def line(self, fields: Fields, number: int) -> bytes:
@@ -96,16 +96,14 @@ class Encoder:
         since = ns - self._second
         if not 0 <= since < _SECOND:
             since = self._begin_second(ns)
-        return (
-            f"{self._time}{since // 1000:06d}{self._run}{number}{head}{step},"
-            f'"episode":{episode},"event_data":{dumps(data).decode()}}}\n'
-        ).encode()
+        parts = self._time, since // 1000, self._run, number, head, step, episode, dumps(data)
+        return b'%b%06d%b%d%b%d,"episode":%d,"event_data":%b}\n' % parts
 
     def _begin_second(self, ns: int) -> int:
         """Write the second in which a time lies; return the nanoseconds since it began."""
         seconds, since = divmod(ns + self.clock, _SECOND)
         form = '{"timestamp":"%Y-%m-%dT%H:%M:%S.'
-        self._second, self._time = ns - since, time.strftime(form, time.gmtime(seconds))
+        self._second, self._time = ns - since, time.strftime(form, time.gmtime(seconds)).encode()
         return since
 
     def event(self, item: Line, number: int) -> dict[str, Any]:
@@ -113,7 +111,7 @@ class Encoder:
         found: dict[str, Any] = orjson.loads(self.line(item, number))
         return found
 
-    def _head(self, agent: str, event_type: str, component: str | None, level: str | None) -> str:
+    def _head(self, agent: str, event_type: str, component: str | None, level: str | None) -> bytes:
         """Return the part of a line from the agent to the step, and keep it."""
         usual = EVENT_TYPES.get(event_type, _UNKNOWN)
         source = component or component_id(usual.component, self.world, agent)
@@ -122,7 +120,7 @@ class Encoder:
             f'"source_type":"{_source_type(component, usual)}",'
             f'"log_level":{encode(level or usual.log_level)},'
             f'"event_type":{encode(event_type)},"step":'
-        )
+        ).encode()
         return found
 
 
