@@ -18,11 +18,7 @@ import piase_gym
 from piase_gym.cli.game import loops, screen
 from piase_gym.cli.game.loops import KeyLoop, LineLoop, Terminal, complete, game_word
 from piase_gym.core.commands import Command, InvalidAction, Outcome, Result
-from piase_gym.play.session import (
-    Choice,
-    CommandResult,
-    Game,
-)
+from piase_gym.play.session import Choice, CommandResult, Game
 from tests import probes
 from tests.helpers.games import BEST, do, make
 
