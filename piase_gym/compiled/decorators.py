@@ -7,7 +7,7 @@ leads to another folder; an edit of anything else, or of a docstring, to the sam
 `memory`, which is hashed as a whole). Numba gets the folder by its setting ``CACHE_DIR``, which is
 changed only while the kernel is declared: other users of numba in the process keep theirs.
 
-To compile the kernels of a world takes up to a minute or two, so the logger ``piase_gym`` says so.
+To compile the kernels of a world can take a minute, so the logger ``piase_gym`` says so.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
         function = ev.data["dispatcher"].py_func
         if function in self.kernels and function.__module__ not in self._told:
             self._told.add(function.__module__)
-            words = "compiling %s, which can take minutes; later runs find it on disk"
+            words = "compiling %s, which can take a minute; later runs find it on disk"
             logging.getLogger("piase_gym").info(words, function.__module__)
 
     def on_end(self, ev: Any) -> None:

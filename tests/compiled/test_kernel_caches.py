@@ -205,7 +205,7 @@ def test_a_second_process_compiles_nothing() -> None:
 def test_it_is_logged_once_that_rules_are_compiled_and_nothing_if_they_were(copied: Path) -> None:
     ((level, words),) = run(copied, NOTICE)
     assert level == "INFO"
-    assert words.startswith("compiling piase_gym.worlds.marbles.rules, which can take minutes")
+    assert words.startswith("compiling piase_gym.worlds.marbles.rules, which can take a minute")
     assert run(copied, NOTICE) == []
 
 
