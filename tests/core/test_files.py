@@ -97,7 +97,7 @@ def test_a_name_may_be_as_long_as_the_system_allows(tmp_path: Path) -> None:
         ("/dev/full", "is no file; name a file"),
         ("x" * 300, "could not be written: File name too long"),
         (f"{'x' * 300}/file", "could not be written: File name too long"),
-        ("a\0b", "could not be written: embedded null byte"),
+        ("a\0b", "could not be written: .*embedded null"),
         ("\ud800", "could not be written: .*surrogates not allowed"),
     ],
 )
@@ -116,7 +116,7 @@ def test_what_cannot_be_a_file_is_named(place: str, why: str, tmp_path: Path) ->
         ("file", "is a file; name a folder"),
         ("file/x/y", "file is a file"),
         ("x" * 300, "cannot be written to: File name too long"),
-        ("a\0b", "cannot be written to: embedded null byte"),
+        ("a\0b", "cannot be written to: .*embedded null"),
     ],
 )
 def test_what_cannot_be_a_folder_is_named(place: str, why: str, tmp_path: Path) -> None:
