@@ -257,6 +257,14 @@ def test_a_process_may_have_many_files_open(database: Database) -> None:
     engine._worker(os.getpid()).stop()
 
 
+def test_queries_run_where_pipes_cannot_be_polled(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("select.poll")  # as on Windows
+    engine._worker(os.getpid()).stop()
+    assert LocalEngine(database).execute("SELECT 40 + 2").rows == ((42,),)
+
+
 def test_the_process_of_the_caller_keeps_its_memory() -> None:
     """200 MB in a database of the caller's, beside 1,000 open episodes."""
     code = """
