@@ -301,8 +301,9 @@ class Worker:
             try:
                 data = self._answers.get(timeout=wait)
             except queue.Empty:
-                wait = 0.6 * seconds - (_cpu_seconds(process.pid) - self._spent)
-                if wait <= 0.05 * seconds or time.monotonic() - start > 4 * seconds:
+                used, left = _cpu_seconds(process.pid), start + 4 * seconds - time.monotonic()
+                wait = left if used is None else min(left, 0.6 * seconds - (used - self._spent))
+                if wait <= 0.05 * seconds:
                     raise TimeoutError from None
         self._spent, answer = marshal.loads(data)
         return answer
@@ -357,8 +358,8 @@ def _read_all(pipe: IO[bytes], answers: queue.SimpleQueue[bytes]) -> None:
     answers.put(b"")
 
 
-def _cpu_seconds(process: int) -> float:
-    """Return the CPU seconds that a process has used or, if unknown, the monotonic time."""
+def _cpu_seconds(process: int) -> float | None:
+    """Return the CPU seconds that a process has used, if the system tells, as Linux does."""
     try:
         fields = (
             pathlib.Path(f"/proc/{process}/stat")
@@ -368,7 +369,7 @@ def _cpu_seconds(process: int) -> float:
         )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
-        return time.monotonic()
+        return None
 
 
 def _gone(reason: str) -> tuple[Any, ...]:
