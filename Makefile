@@ -1,8 +1,8 @@
 # Every target runs in .venv, which the first one makes.
 # `make test EXTRAS=all,dev` installs and tests everything; `make test PYTHON=python3.12` picks a Python.
 PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
-# pybullet has no wheels for Pythons after 3.11.
-PHYSICS := $(shell $(PYTHON) -c 'import sys; print(",physics" if sys.version_info < (3, 12) else "")')
+# pybullet has wheels for Linux only, and none for Pythons after 3.11.
+PHYSICS := $(shell $(PYTHON) -c 'import sys; print(",physics" if sys.platform == "linux" and sys.version_info < (3, 12) else "")')
 EXTRAS ?= dev,train,teachers,video,bench,data,memory,sql,llm,screen,studio$(PHYSICS)
 
 VENV := .venv

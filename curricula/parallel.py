@@ -21,7 +21,13 @@ from piase_gym.curricula.controller import CurriculumController, CurriculumPrope
 from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.options import CURRICULUM_OPTIONS, CurriculumOptions
 from piase_gym.curricula.setup import check_characters, union_envelope
-from piase_gym.curricula.slot_workers import EnvSpec, SlotCommand, SlotResult, WorkerPool
+from piase_gym.curricula.slot_workers import (
+    CONTEXT,
+    EnvSpec,
+    SlotCommand,
+    SlotResult,
+    WorkerPool,
+)
 from piase_gym.envs.single import GymEnv
 from piase_gym.errors import (
     ActionError,
@@ -61,7 +67,7 @@ class SlotController(CurriculumController):
         *,
         slots: int,
         workers: int = 1,
-        context: str = "forkserver",
+        context: str = CONTEXT,
         **options: Any,
     ) -> None:
         """Make the environment of each slot."""
@@ -206,7 +212,8 @@ class ParallelCurricula(_Slots, VectorEnv[Any, Any, Any]):
         slots: How many environments there are; part of the run.
         workers: How many processes host them; 0 hosts all in this process. It does not
             change what is decided.
-        context: How processes are started: ``forkserver``, ``spawn`` or ``fork``.
+        context: How processes are started: ``forkserver`` (the default on Linux), ``spawn`` (the
+            default elsewhere) or ``fork``.
         options: `director`, `tutor`, `progress`, `seed`, `metrics` and `lag`, as
             `CurriculumWrapper` takes them, and arguments of `GymEnv`: `agent`, `view`, `partners`,
             fields of the config.

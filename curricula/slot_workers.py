@@ -11,6 +11,7 @@ import copy
 import multiprocessing
 import pickle
 import signal
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection, wait
@@ -22,11 +23,13 @@ from piase_gym.core.events import Event
 from piase_gym.curricula.episode_collector import EpisodeCollector
 from piase_gym.curricula.metrics import EpisodeRecord, MetricInputs
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ClosedError
-from piase_gym.jobs.local import end_with_parent
+from piase_gym.errors import ClosedError, require_known
+from piase_gym.jobs.local import NEEDS_GUARD, end_with_parent
 
 ELSEWHERE = "elsewhere"
 NOTHING: Mapping[str, Any] = {}
+CONTEXT = "forkserver" if sys.platform == "linux" else "spawn"
+"""How processes are started by default; macOS has forks, but its libraries may not survive them."""
 PRELOADED = ["numba", "piase_gym.curricula.slot_workers"]
 
 
@@ -200,20 +203,20 @@ class WorkerPool:
             ``elsewhere``, if others make the environments and hand in the results.
     """
 
-    def __init__(
-        self, spec: EnvSpec, slots: int, workers: int, context: str = "forkserver"
-    ) -> None:
+    def __init__(self, spec: EnvSpec, slots: int, workers: int, context: str = CONTEXT) -> None:
         """Start the workers."""
         self.spec, self.workers = spec, workers
         here = () if context == ELSEWHERE else range(slots)
         self._local = SlotWorker(spec, here) if workers == 0 else None
         self.runners = [] if self._local is None else self._local.runners
         """The runners of slots that are hosted in this process."""
+        self._answered = False
         self._pipes: list[Any] = []
         self._processes: list[Any] = []
         self._ready: list[SlotResult] = []
         if workers == 0:
             return
+        require_known("context", context, multiprocessing.get_all_start_methods())
         starter = multiprocessing.get_context(context)
         if context == "forkserver":
             starter.set_forkserver_preload(PRELOADED)
@@ -270,6 +273,7 @@ class WorkerPool:
             for pipe in wait(self._pipes):
                 worker = self._pipes.index(pipe)
                 found += self._pipe_call(worker, self._pipes[worker].recv)
+            self._answered = True
         for result in found:
             if result.error is not None and result.slot < 0:
                 raise result.error
@@ -289,11 +293,11 @@ class WorkerPool:
                 for result in self._pipes[worker].recv():
                     if result.slot < 0:
                         raise result.error from None
-            code = self._processes[worker].exitcode
-            raise ClosedError(
-                f"worker {worker} of {self.workers} has died (exit code {code}); what was decided "
-                "before is kept"
-            ) from error
+            process = self._processes[worker]
+            process.join(1)  # its pipe ends a little earlier
+            reason = "what was decided before is kept" if self._answered else NEEDS_GUARD
+            who = f"worker {worker} of {self.workers}"
+            raise ClosedError(f"{who} has died (exit code {process.exitcode}); {reason}") from error
 
     def picture(self, slot: int) -> Any:
         """Draw an environment; no slot may be busy."""

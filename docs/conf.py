@@ -3,7 +3,8 @@
 import tomllib
 from pathlib import Path
 
-_project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+_text = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
+_project = tomllib.loads(_text)["project"]
 
 project = "piase_gym"
 author = "the piase_gym authors"

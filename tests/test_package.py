@@ -80,6 +80,14 @@ def test_links_point_to_the_top_folders(name: str) -> None:
     assert link.readlink() == Path("..", name)
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a checkout")
+def test_a_checkout_has_the_same_bytes_where_git_would_change_line_ends(tmp_path: Path) -> None:
+    name = "tests/test_package.py"
+    command = ["git", "-c", "core.autocrlf=true", "checkout-index", f"--prefix={tmp_path}/", name]
+    subprocess.run(command, cwd=ROOT, check=True)
+    assert b"\r" not in (tmp_path / name).read_bytes()
+
+
 class Built(NamedTuple):
     wheel: Path
     sdist: Path

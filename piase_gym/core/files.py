@@ -138,7 +138,7 @@ def open_regular(path: Path) -> BinaryIO:
     if not stat.S_ISREG(path.stat().st_mode):  # opening a device can have effects already
         raise refusal
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    file = io.BufferedReader(_Bytes(os.open(path, flags | getattr(os, "O_CLOEXEC", 0))))
+    file = io.BufferedReader(_Bytes(os.open(path, flags)))
     try:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise refusal

@@ -9,14 +9,20 @@ takes effect at once.
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import get_ident
 from types import FrameType
 from typing import Any
 
+OWN_GROUP: Mapping[str, Any] = {
+    "start_new_session": True,
+    "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),  # Windows
+}
+"""Arguments of `subprocess.Popen` for a process that Ctrl-C does not reach."""
 _MAIN = threading.main_thread().ident
 
 

@@ -37,6 +37,7 @@ from piase_gym.jobs.backend import (
 STARTS = 4
 """How many workers in a row may die before they are ready."""
 READY = b"ready"
+NEEDS_GUARD = 'a script that starts workers needs `if __name__ == "__main__":`'
 
 
 class InProcess:
@@ -257,7 +258,9 @@ class Processes:
 
     def _cannot_start(self) -> Answer:
         """Return the answer for a job that no worker can do."""
-        return Answer(error=f"worker processes cannot be started; the last one {self._reason}")
+        return Answer(
+            error=f"worker processes cannot be started; the last one {self._reason}; {NEEDS_GUARD}"
+        )
 
     def close(self) -> None:
         """End the workers."""

@@ -196,7 +196,7 @@ def do_for_driver(
 
     if limit == math.inf:
         return do_packed(data, with_node)
-    with Path(os.devnull).open("w") as nowhere:
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         faulthandler.dump_traceback_later(limit, exit=True, file=nowhere)
         try:
             return do_packed(data, with_node)

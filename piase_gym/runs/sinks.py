@@ -24,7 +24,7 @@ from piase_gym.runs.schema import LOG_LEVELS
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - elsewhere than on POSIX, O_EXCL alone guards a file
+except ImportError:  # pragma: no cover - Windows, where a file is not locked
     fcntl = None  # type: ignore[assignment]
 
 PRIVATE = stat.S_IRUSR | stat.S_IWUSR
@@ -180,7 +180,7 @@ def _open(path: Path, overwrite: bool) -> int:
         if path.exists() and not path.is_file():
             raise LogWriteError(f"{path} is a device or a pipe; a log is a file")
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), PRIVATE)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), PRIVATE)
     except LogWriteError:
         raise
     except (OSError, ValueError) as error:

@@ -1,8 +1,8 @@
 """Questions to other processes: the same subject under other values of PYTHONHASHSEED.
 
 Each process is asked everything at once, because starting it costs more than answering. So there is
-one that imports the kit for each value, and it answers every request in a fork of itself, where the
-system has forks: JSON questions on standard input, JSON answers on standard output, a line each.
+one that imports the kit for each value, and it answers every request in a fork of itself, where
+that is safe: JSON questions on standard input, JSON answers on standard output, a line each.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from piase_gym.testing.values import plain, through_json
 HASH_SEEDS = ("1", "4242")
 TIMEOUT = 300.0
 SEED, STEPS = 3, 6
-FORKS = hasattr(os, "fork")
+FORKS = sys.platform == "linux"  # macOS has forks, but its libraries may not survive them
 _SERVER = """
 import gc
 gc.disable()  # forks are short-lived; looking for garbage in modules took a third of their time

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym.curricula import slot_workers
 from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
 from piase_gym.errors import (
     ActionError,
@@ -188,7 +190,7 @@ def test_a_worker_that_dies_is_named() -> None:
     env.close()
 
 
-@pytest.mark.parametrize("context", ["forkserver", "fork"])
+@pytest.mark.parametrize("context", ["forkserver", "spawn", "fork"])
 def test_workers_host_a_class_that_no_module_has(context: str) -> None:
     class Lanterns(Lamps):
         """As if it were defined in a cell of a notebook."""
@@ -245,6 +247,33 @@ def test_slots_can_be_stepped_on_after_an_interrupt(monkeypatch: pytest.MonkeyPa
     twin.close()
 
 
+@pytest.mark.parametrize(
+    ("platform", "context"), [("linux", "forkserver"), ("darwin", "spawn"), ("win32", "spawn")]
+)
+def test_workers_are_started_as_the_system_allows(
+    platform: str, context: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    assert runpy.run_path(slot_workers.__file__)["CONTEXT"] == context
+
+
+@pytest.mark.parametrize("context", ["forkserver", "spawn"])
+def test_a_script_without_a_main_guard_is_told_what_it_needs(context: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from piase_gym.curricula import ParallelCurricula\n"
+        f"env = ParallelCurricula('TextRoom', 'text_quest', slots=2, context={context!r})\n"
+        "env.reset(seed=0)\n",
+        "utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False, timeout=60
+    )
+    needed = 'a script that starts workers needs `if __name__ == "__main__":`'
+    wanted = f"worker 0 of 1 has died (exit code 1); {needed}"
+    assert done.stderr.splitlines()[-1] == f"piase_gym.errors.ClosedError: {wanted}"
+
+
 KILLED = """
 import os, signal
 from piase_gym.curricula import ParallelCurricula
@@ -278,6 +307,8 @@ def test_what_goes_wrong_in_a_slot_is_raised_here() -> None:
     assert not any(pipe.poll(0.5) for pipe in env.controller.workers._pipes)  # nothing is left over
     env.step(np.full(2, STAY))
     env.close()
+    with pytest.raises(ConfigError, match=r"unknown context 'threads'; .*'spawn'"):
+        ParallelCurricula("GridWorld", CORNER, slots=2, context="threads")
     for wrong in ({"slots": 0}, {"slots": 2, "workers": -1}, {"slots": True}):
         with pytest.raises(ConfigError, match="is a number from"):
             ParallelCurricula("GridWorld", CORNER, **wrong)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import resource
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ from piase_gym.jobs import (
     do_missing,
     run_jobs,
 )
+from piase_gym.jobs.folders import out_folder
 from tests.jobs import jobs_to_do as own
 from tests.jobs.jobs_to_do import Draw
 from tests.paths import ROOT
@@ -299,6 +302,20 @@ def test_a_driver_that_is_killed_leaves_no_worker_and_loses_nothing(tmp_path: Pa
     assert 1 <= len(kept.found) < 6
     do_missing(JOBS, own.draw, driver.out)
     assert sorted(LineFile(driver.out).found, key=json.dumps) == sorted(TRUTH, key=json.dumps)
+
+
+def test_no_process_is_asked_for_where_that_is_ctrl_c(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(process: int, number: int) -> None:
+        pytest.fail(f"signal {number} for {process}")
+
+    system = SimpleNamespace(name="nt", getpid=os.getpid, kill=kill)
+    monkeypatch.setattr("piase_gym.jobs.folders.os", system)
+    other = tmp_path / f".driver-{platform.node()}-1-another"
+    other.mkdir()
+    with out_folder(tmp_path):
+        assert other.is_dir()
 
 
 def test_without_ray_the_extra_is_named() -> None:

@@ -143,6 +143,22 @@ def test_a_file_that_cannot_be_opened_is_left_as_it_is(tmp_path: Path) -> None:
         FileSink(path / "run.jsonl")
 
 
+def test_a_file_is_opened_for_bytes_where_systems_know_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows would write each line feed as two characters."""
+    binary, flags, real = 1 << 30, [], os.open
+
+    def opened(path: Path, flag: int, mode: int) -> int:
+        flags.append(flag)
+        return real(path, flag & ~binary, mode)
+
+    monkeypatch.setattr(os, "O_BINARY", binary, raising=False)
+    monkeypatch.setattr(os, "open", opened)
+    FileSink(tmp_path / "run.jsonl").close()
+    assert [flag & binary for flag in flags] == [binary]
+
+
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sink, real, room = FileSink(tmp_path / "run.jsonl"), os.write, [3, 4]
 

@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import cloudpickle
 
+from piase_gym.core.interrupts import OWN_GROUP
 from piase_gym.worlds.own.faults import Fault, FaultyError, Reason
 
 START_SECONDS = 60.0
@@ -55,7 +56,7 @@ class RemoteDriver:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is for the caller
+            **OWN_GROUP,
         )
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._due = 0

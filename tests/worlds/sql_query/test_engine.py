@@ -225,6 +225,21 @@ def test_a_worker_that_ends_in_the_midst_of_a_query_is_replaced(database: Databa
     assert player.execute("SELECT 5").rows == ((5,),)
 
 
+def test_a_busy_machine_fails_no_query_where_cpu_time_is_unknown(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    player = LocalEngine(database, limits=Limits(seconds=2.0))
+    assert player.execute("SELECT 6").rows == ((6,),)
+    process = engine._worker(os.getpid())._process
+    assert process is not None
+    monkeypatch.delattr("os.sysconf")  # as on Windows
+    os.kill(process.pid, signal.SIGSTOP)
+    go_on = threading.Timer(1.5, os.kill, (process.pid, signal.SIGCONT))
+    go_on.start()
+    assert player.execute("SELECT 7").rows == ((7,),)
+    go_on.join()
+
+
 def _ask(database: Database, pipe: Any) -> None:
     pipe.send(LocalEngine(database).execute("SELECT count(*) + 1 FROM author").rows)
 
@@ -255,6 +270,14 @@ def test_a_process_may_have_many_files_open(database: Database) -> None:
             stack.callback(os.close, os.open(os.devnull, os.O_RDONLY))
         assert LocalEngine(database).execute("SELECT 40 + 2").rows == ((42,),)
     engine._worker(os.getpid()).stop()
+
+
+def test_queries_run_where_pipes_cannot_be_polled(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("select.poll")  # as on Windows
+    engine._worker(os.getpid()).stop()
+    assert LocalEngine(database).execute("SELECT 40 + 2").rows == ((42,),)
 
 
 def test_the_process_of_the_caller_keeps_its_memory() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,22 @@ from tests.worlds.sql_query.intercode_files import (
 def test_texts_compare_as_in_mysql(first: str, second: str, order: int) -> None:
     assert collation.compare(first, second) == order
     assert collation.compare(second, first) == -order
+
+
+def test_dates_are_written_where_systems_know_no_numbers_without_zeros(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Date(datetime):
+        def strftime(self, form: str) -> str:
+            if "%-" in form:  # as on Windows
+                raise ValueError("Invalid format string")
+            return super().strftime(form)
+
+    monkeypatch.setattr(collation, "datetime", Date)
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        collation.register(connection)
+        ask = "SELECT date_format('2020-10-05 00:07:00', '%-d %-m %-H %M %% %%-d')"
+        assert connection.execute(ask).fetchone() == ("5 10 0 07 % %-d",)
 
 
 @contextlib.contextmanager

@@ -198,6 +198,17 @@ def _read_date(value: Any, form: str) -> str:
     return found.isoformat(" ") if timed else found.date().isoformat()
 
 
+def _write_date(value: Any, form: str) -> str:
+    """Write a date in some form; not every system knows a number without zeros, such as ``%-d``."""
+    found = _moment(value)
+
+    def part(code: re.Match[str]) -> str:
+        text = found.strftime(code[0].replace("-", ""))
+        return (text.lstrip("0") or "0") if "-" in code[0] else text
+
+    return re.sub("%-?.", part, form)
+
+
 _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "year": (1, _of_date(lambda d: d.year)),
     "month": (1, _of_date(lambda d: d.month)),
@@ -212,7 +223,7 @@ _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "dayofyear": (1, _of_date(lambda d: d.timetuple().tm_yday)),
     "dayname": (1, _of_date(lambda d: d.strftime("%A"))),
     "last_day": (1, _of_date(lambda d: _last_day(d).isoformat())),
-    "date_format": (2, lambda value, form: _moment(value).strftime(form)),
+    "date_format": (2, _write_date),
     "str_to_date": (2, _read_date),
     "date_add": (3, _later),
     "datediff": (2, lambda one, two: (_moment(one).date() - _moment(two).date()).days),

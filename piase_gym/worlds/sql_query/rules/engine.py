@@ -15,14 +15,15 @@ import functools
 import marshal
 import os
 import pathlib
+import queue
 import re
-import select
 import subprocess
 import sys
 import threading
 import time
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
+from piase_gym.core.interrupts import OWN_GROUP
 from piase_gym.errors import UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules import dialect
@@ -249,6 +250,7 @@ class Worker:
     def __init__(self) -> None:
         self._lock, self._owner = threading.Lock(), os.getpid()
         self._process: subprocess.Popen[bytes] | None = None
+        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._room, self._spent = ROOM, 0.0
         atexit.register(self.stop)
 
@@ -292,25 +294,18 @@ class Worker:
             raise
 
     def _receive(self, process: subprocess.Popen[bytes], seconds: float) -> Any:
-        """Read an answer; the worker itself stops a query after half of the seconds, if it can."""
-        assert process.stdout is not None
-        pipe, data, start = process.stdout.fileno(), bytearray(), time.monotonic()
-        length, wait = LENGTH.size, 0.6 * seconds
-        poll = select.poll()
-        poll.register(pipe, select.POLLIN)
-        while len(data) < length:
-            if not poll.poll(1000 * wait):
-                wait = 0.6 * seconds - (_cpu_seconds(process.pid) - self._spent)
-                if wait <= 0.05 * seconds or time.monotonic() - start > 4 * seconds:
-                    raise TimeoutError
-                continue
-            part = os.read(pipe, 1 << 20)
-            if not part:
-                raise EOFError
-            data += part
-            if length == LENGTH.size <= len(data):
-                length += LENGTH.unpack_from(data)[0]
-        self._spent, answer = marshal.loads(memoryview(data)[LENGTH.size :])
+        """Return an answer; the worker itself stops a query after half of the seconds if it can."""
+        start, wait = time.monotonic(), 0.6 * seconds
+        data: bytes | None = None
+        while data is None:
+            try:
+                data = self._answers.get(timeout=wait)
+            except queue.Empty:
+                used, left = _cpu_seconds(process.pid), start + 4 * seconds - time.monotonic()
+                wait = left if used is None else min(left, 0.6 * seconds - (used - self._spent))
+                if wait <= 0.05 * seconds:
+                    raise TimeoutError from None
+        self._spent, answer = marshal.loads(data)
         return answer
 
     def _start(self) -> subprocess.Popen[bytes]:
@@ -323,8 +318,11 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={name: os.environ[name] for name in _KEPT if name in os.environ},
-            start_new_session=True,
+            **OWN_GROUP,
         )
+        self._answers = queue.SimpleQueue()
+        pipes = process.stdout, self._answers
+        threading.Thread(target=_read_all, args=pipes, name="sql", daemon=True).start()
         self._ask(("", (), "", False, tuple(Limits()), None), START)
         if self._process is None:
             raise UnsupportedError("SqlQuery: the process that runs SQL cannot be started")
@@ -342,20 +340,36 @@ class Worker:
         if process is not None:
             with contextlib.suppress(OSError):
                 process.kill()
+            process.wait()
             for pipe in (process.stdin, process.stdout):
                 with contextlib.suppress(OSError):
                     assert pipe is not None
                     pipe.close()
-            process.wait()
 
 
-def _cpu_seconds(process: int) -> float:
-    """Return the CPU seconds that a process has used or, if unknown, the monotonic time."""
+def _read_all(pipe: IO[bytes], answers: queue.SimpleQueue[bytes]) -> None:
+    """Put every answer into a queue, in a thread, and what cannot be read as one at the end.
+
+    Waiting for a queue can have a limit on every system, waiting for a pipe cannot.
+    """
+    with contextlib.suppress(OSError, ValueError):  # it was closed
+        while len(head := pipe.read(LENGTH.size)) == LENGTH.size:
+            answers.put(pipe.read(LENGTH.unpack(head)[0]))
+    answers.put(b"")
+
+
+def _cpu_seconds(process: int) -> float | None:
+    """Return the CPU seconds that a process has used, if the system tells, as Linux does."""
     try:
-        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        fields = (
+            pathlib.Path(f"/proc/{process}/stat")
+            .read_text("ascii", "replace")
+            .rpartition(")")[2]
+            .split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     except (OSError, ValueError, IndexError, AttributeError):
-        return time.monotonic()
+        return None
 
 
 def _gone(reason: str) -> tuple[Any, ...]:
