@@ -28,7 +28,7 @@ def settle_limit(fields: Mapping[str, Any], limit: Any, asked: Collection[str]) 
     """
     if limit in (None, NO_TIME_LIMIT):
         return dict(fields)
-    limits = {key: fields[key] for key in OWN_LIMITS & fields.keys()} | {TIME_LIMIT: limit}
+    limits = {key: fields[key] for key in fields if key in OWN_LIMITS} | {TIME_LIMIT: limit}
     named = {key: value for key, value in limits.items() if key in asked}
     chosen = named or {TIME_LIMIT: min(limits.values())}
     if all(value == limit for value in chosen.values()):

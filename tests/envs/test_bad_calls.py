@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -130,6 +131,13 @@ def test_wrong_changes_of_the_config(
     refuse(error, words, lambda: env.reset(options={"config": changes}))
     env.reset(seed=0)
     assert env.config.width == 8
+
+
+@pytest.mark.parametrize("names", [("max_steps", "max_cycles"), ("max_cycles", "max_steps")])
+def test_two_limits_are_named_as_they_were_given(names: tuple[str, str]) -> None:
+    one, other = names
+    with pytest.raises(ConfigError, match=f"'{one}' and '{other}' set the same"):
+        gymnasium.make("piase_gym:piase/GridWorld-v1", max_episode_steps=7, **{one: 5, other: 6})
 
 
 def test_max_cycles_of_an_id_that_sets_max_steps() -> None:

@@ -338,6 +338,12 @@ def words(**config: Any) -> Any:
     return env
 
 
+def test_other_names_of_choices_stand_in_the_same_order_in_every_process() -> None:
+    envs = [piase_gym.parallel_env("SocialDilemma", game=game) for game in MATRIX_GAMES]
+    for verb in (verb for env in envs for verb in env.world.grammar):
+        assert list(verb.synonyms) == sorted(verb.synonyms)
+
+
 def test_choices_go_by_the_names_of_the_story_or_by_neutral_ones() -> None:
     told = {"native": "stag or hare", "neutral": "a or b", "roles": "cooperate or defect"}
     for names, choices in told.items():

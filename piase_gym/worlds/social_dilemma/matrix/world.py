@@ -64,7 +64,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         rows = zip(named, meant, ROLES, game.names, ("a", "b"), _SYNONYMS, strict=True)
         message = message_params(self.envelope, self.agents)
         verbs = [
-            Verb(name, meaning, message, tuple({*more, *also} - {name}))
+            Verb(name, meaning, message, tuple(sorted({*more, *also} - {name})))
             for name, meaning, *more, also in rows
         ]
         if message:
