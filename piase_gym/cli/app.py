@@ -32,6 +32,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, a quota, a limit of the size of files
+
 
 def _print_version(asked: bool) -> None:
     """Print the version and stop."""
@@ -94,7 +96,7 @@ def main() -> None:
         print_error(_with_module(_as_option(str(error))))
         sys.exit(2)
     except OSError as error:
-        if error.filename is None and error.errno != errno.ENOSPC:
+        if error.filename is None and error.errno not in _FULL:
             raise
         print_error(": ".join(filter(None, (error.strerror, error.filename))))
         _end_output()

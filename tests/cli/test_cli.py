@@ -305,6 +305,21 @@ def test_a_full_disk_is_told_in_a_line() -> None:
     assert done.stderr == "error: No space left on device\n"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit of the size of files")
+def test_output_that_a_limit_does_not_take_is_told_in_a_line(tmp_path: Path) -> None:
+    with (tmp_path / "info.txt").open("w", encoding="utf-8") as limited:
+        done = subprocess.run(
+            ["sh", "-c", 'ulimit -f 0; exec "$0" "$@"', *COMMAND, "info", "GridWorld"],
+            stdout=limited,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=environment(),
+        )
+    assert done.returncode == 2
+    assert done.stderr == "error: File too large\n"
+
+
 def test_no_encoding_is_a_reason_to_crash() -> None:
     done = piase("play", "GridWorld", stdin="stay\nh\n", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
