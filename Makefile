@@ -110,8 +110,8 @@ docs: $(DOCS_STAMP)
 	@echo "The pages are in docs/_build/html/index.html"
 
 $(BIN)/pip:
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' \
-		|| { echo "piase_gym needs Python 3.11, 3.12 or 3.13; try: make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' \
+		|| { echo "piase_gym needs Python 3.11, 3.12, 3.13 or 3.14; try: make PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 # torch goes first and alone, so that the pinned build is the one every other package finds.

@@ -88,24 +88,36 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # an encoding error is no reason to crash
     show_log()
     try:
-        app(prog_name="piase")
+        try:
+            app(prog_name="piase")
+        finally:
+            _flush()  # an error of what is still waiting is told of as any other
     except StoppedError as error:
         print_error(error)
         sys.exit(130)
     except PiaseError as error:
         print_error(_with_module(_as_option(str(error))))
         sys.exit(2)
+    except BrokenPipeError:  # whoever reads has seen enough
+        _drop_output()
+        sys.exit(1)
     except OSError as error:
         if error.filename is None and error.errno not in _FULL:
             raise
         print_error(": ".join(filter(None, (error.strerror, error.filename))))
-        _end_output()
+        _drop_output()
         sys.exit(2)
 
 
-def _end_output() -> None:
-    """Print what is waiting; what a full disk does not take is dropped without another error."""
+def _flush() -> None:
+    """Print what is waiting; Typer puts another stream in the place of a closed `sys.stdout`."""
+    if sys.__stdout__ is not None:
+        sys.__stdout__.flush()
+
+
+def _drop_output() -> None:
+    """Print what is waiting; what is refused is dropped without another error."""
     try:
-        sys.stdout.flush()
+        _flush()
     except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]

@@ -151,7 +151,8 @@ def refuse_log(place: Path, log: Path) -> None:
     try:
         itself = place.exists() and log.exists() and place.samefile(log)
     except (OSError, ValueError) as error:
-        raise LogWriteError(f"{str(place)!r} cannot be written: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise LogWriteError(f"{place} could not be written: {reason}") from None
     if itself:
         raise LogWriteError(f"{place} is the log itself; give another name")
 

@@ -291,10 +291,11 @@ def test_a_closed_pipe_is_no_error(words: list[str]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_told_in_a_line() -> None:
+@pytest.mark.parametrize("words", [["info", "GridWorld"], ["info", "GridWorld", "--json"]])
+def test_a_full_disk_is_told_in_a_line(words: list[str]) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
-            [*COMMAND, "info", "GridWorld"],
+            [*COMMAND, *words],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

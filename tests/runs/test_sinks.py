@@ -201,7 +201,7 @@ def test_what_is_made_of_a_log_goes_elsewhere(tmp_path: Path) -> None:
             pass
         assert str(caught.value).endswith(told)
     long = Path("x" * 300)
-    told = r"^'x+' cannot be written: .*name too long"
+    told = "^x+ could not be written: File name too long$"
     with pytest.raises(LogWriteError, match=told), output_file(long, log, True):
         pass
 

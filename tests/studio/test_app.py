@@ -75,8 +75,9 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
             assert process.stdout.readline() == f"The studio is at {address}; Ctrl-C ends it.\n"
             assert b"GridWorld" in fetch(address)
             other = urllib.request.Request(address, headers={"Host": "other.example"})
-            with pytest.raises(urllib.error.HTTPError, match="400"):
+            with pytest.raises(urllib.error.HTTPError, match="400") as refused:
                 urllib.request.urlopen(other)
+            refused.value.close()
             process.send_signal(signal.SIGINT)
             rest = process.stdout.read()
         finally:
