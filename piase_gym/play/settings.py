@@ -77,7 +77,7 @@ def read_settings(
         key, text = split_pair(setting, "{!r} is no setting; write key=value, such as max_steps=50")
         if key in seen:
             raise ConfigError(f"the setting {key!r} is given twice")
-        rivals = [k for k in seen if k.startswith(f"{key}.") or key.startswith(f"{k}.")]
+        rivals = [k for k in sorted(seen) if k.startswith(f"{key}.") or key.startswith(f"{k}.")]
         if rivals:
             raise ConfigError(f"the settings {rivals[0]!r} and {key!r} set the same in part")
         seen.add(key)

@@ -58,6 +58,10 @@ def test_a_pair_has_a_key_and_a_value() -> None:
         (["agents=1", "agents=2"], "the setting 'agents' is given twice"),
         (["rewards={}", "rewards.goal=1"], "'rewards' and 'rewards.goal' set the same in part"),
         (["rewards.goal=1", "rewards={}"], "'rewards.goal' and 'rewards' set the same in part"),
+        (
+            ["rewards.step=1", "rewards.goal=1", "rewards={}"],
+            "'rewards.goal' and 'rewards' set the same in part",
+        ),
         (["agents"], "'agents' is no setting; write key=value, such as max_steps=50"),
     ],
 )

@@ -225,7 +225,7 @@ def _problem(
         for letter in OBJECTS[kind].can:
             if letter in _ABILITY:
                 facts[_ABILITY[letter]].append((thing,))
-    for kind in {kind for kind, _ in names}:
+    for kind in dict.fromkeys(kind for kind, _ in names):
         facts["cancontain"] += [row for row in _containing(kind) if row[0] in types]
     for kind in (task.target, task.place):
         types.setdefault(f"{kind.lower()}type", "otype")
