@@ -39,7 +39,7 @@ from piase_gym.benchmarks.evaluation.suites import (
 from piase_gym.benchmarks.references.learned import SOLVED
 from piase_gym.benchmarks.references.references import BLIND
 from piase_gym.core.files import write_json
-from piase_gym.errors import TrainingError
+from piase_gym.errors import TrainingError, UnknownNameError
 from piase_gym.jobs import choose_backend, run_jobs
 from piase_gym.jobs.folders import Files, OutFolder, out_folder
 from piase_gym.registry import list_tasks, missing, task_spec
@@ -245,6 +245,7 @@ def train_all(
     folder: Path,
     rows: Mapping[str, Sequence[Row]],
     *,
+    passes: Sequence[str] = (),
     seeds: int = SEEDS,
     workers: int = 1,
     ray: str | None = None,
@@ -255,6 +256,7 @@ def train_all(
     Args:
         folder: Where trainings are kept.
         rows: What is trained; see `tasks`.
+        passes: Only the passes with these names; by default all.
         seeds: Number of trainings per task.
         workers: Number of processes.
         ray: The address of a Ray cluster, which takes the place of processes.
@@ -262,14 +264,22 @@ def train_all(
 
     Returns:
         What could not be trained, and why.
+
+    Raises:
+        UnknownNameError: If there is no such pass.
     """
+    known = {attempt.name: attempt for attempt in PASSES}
+    for name in passes:
+        if name not in known:
+            raise UnknownNameError("pass", name, known)
+    chosen = [attempt for name, attempt in known.items() if not passes or name in passes]
     problems: dict[str, Problem] = {}
     with out_folder(folder) as out:
-        for attempt in PASSES:
+        for attempt in chosen:
             left = {name: own for name, own in rows.items() if name not in problems}
             jobs = _lacking(out, left, attempt, seeds)
             backend = choose_backend(workers, ray if jobs else None)
-            more = attempt is not PASSES[-1]
+            more = attempt is not chosen[-1]
             for outcome in run_jobs(jobs, perform, backend, name=str, more=more):
                 if outcome.error is None:
                     played, files = outcome.value

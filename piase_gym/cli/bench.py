@@ -280,6 +280,9 @@ def learners(
     task: Annotated[
         list[str] | None, typer.Option("--task", metavar="PATTERN", help="Only these ids.")
     ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--pass", metavar="NAME", help="Only these passes.")
+    ] = None,
     store: Annotated[
         bool,
         typer.Option("--store", help="Train nothing; keep what is there in the package."),
@@ -302,7 +305,8 @@ def learners(
         line = f"{name}: {played['reason']} after {steps:,} steps, {seconds:.0f} CPU-seconds"
         console.print(line, soft_wrap=True)
 
-    tell(train_all(folder, rows, seeds=seeds, workers=workers, ray=ray, report=report))
+    who: dict[str, Any] = {"seeds": seeds, "workers": workers, "ray": ray}
+    tell(train_all(folder, rows, passes=only or (), report=report, **who))
 
 
 def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Problem]:

@@ -19,6 +19,7 @@ from piase_gym.benchmarks import evaluate
 from piase_gym.benchmarks.evaluation.suites import Row, Suite, expand
 from piase_gym.benchmarks.references import learned
 from piase_gym.benchmarks.references.models import ModelFolder
+from piase_gym.errors import UnknownNameError
 from tests.helpers.cli_runner import piase
 from tests.paths import ROOT
 
@@ -213,6 +214,13 @@ def test_a_training_is_told_in_one_line_however_long(
     name = EASY.removeprefix("piase/")
     end = f"{played['reason']} after 12,345,678 steps, 99 CPU-seconds"
     assert lines == [f"short {name} {seed}: {end}" for seed in (0, 1)]
+    passes = tuple(replace(small(2048), name=name) for name in ("short", "long", "memory"))
+    monkeypatch.setattr(learners, "PASSES", passes)
+    bench.learners(tmp_path, seeds=1, task=[EASY], only=["memory", "short"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"short {name} 0: {end}", f"memory {name} 0: {end}"]
+    with pytest.raises(UnknownNameError, match="unknown pass 'lang'; did you mean 'long'"):
+        bench.learners(tmp_path, task=[EASY], only=["lang"])
 
 
 # -- trainings -----------------------------------------------------------------------------
