@@ -52,7 +52,7 @@ def train(steps: int, seed: int) -> Any:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, and show which levels are worth playing again."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--steps", type=int, default=200_000)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)

@@ -31,11 +31,11 @@ LIBRARIES = ("math", "numba", "numpy")
 @functools.cache
 def base() -> Path | None:
     """Return where folders are made: ``NUMBA_CACHE_DIR``, the package's own or the user's cache."""
-    user = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    own = Path(__file__).parent / "__pycache__"
+    user = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    own = str(Path(__file__).parent / "__pycache__")
     for place in [numba.config.CACHE_DIR] if numba.config.CACHE_DIR else [own, user]:
-        folder = Path(place, "piase_gym_kernels")
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RuntimeError):  # the latter if there is no home
+            folder = Path(place, "piase_gym_kernels").expanduser()
             folder.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=folder).close()
             if shutil.disk_usage(folder).free > ROOM:

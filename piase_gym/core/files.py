@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,14 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def expand_user(path: str | Path) -> Path:
+    """Return a path with its ``~`` expanded, or as it is if no such home is known."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
 
 
 @contextmanager
@@ -59,7 +68,6 @@ def replacing(
         yield new
         with new.open("rb+") as file:
             os.fsync(file.fileno())
-        new.chmod(0o644)
         new.replace(path)
     except OSError as problem:
         if isinstance(problem, StorageError | LogWriteError):
@@ -75,11 +83,11 @@ def _new_file(path: Path, folder: Path) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # The suffix stays: some writers go by it.
-        handle, name = tempfile.mkstemp(path.suffix, f".{path.stem[:40]}.", folder)
+        new = folder / f".{path.stem[:40]}.{secrets.token_hex(8)}{path.suffix}"
+        new.touch(exist_ok=False)  # with the rights that the umask leaves
     except ValueError as problem:  # no file has such a name
         raise OSError(errno.EINVAL, str(problem)) from None
-    os.close(handle)
-    return Path(name)
+    return new
 
 
 def write_whole(path: Path, content: bytes) -> None:

@@ -78,7 +78,6 @@ class ColumnFile(BackgroundWriter):
         options = arrow.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
         self._stream = arrow.ipc.new_stream(self._out, schema, options=options)
         self._write(0)
-        writer_thread.take(self)
 
     def resize(self, width: int) -> None:
         """Make room for steps of `width` actions, before the first of them."""
@@ -191,6 +190,7 @@ class ColumnRecorder:
         kind = np.uint8 if env.world.num_actions <= 256 else np.uint16
         self.file = ColumnFile(sinks, header, self._width(), kind)
         self.file.finish = weakref.WeakMethod(self.finish)
+        writer_thread.take(self.file)
         if env.ready.any():
             self.file.take("restore", header["began"], snapshot=env.snapshot())
         self._leave = env.events.subscribe(self._hear, KINDS)

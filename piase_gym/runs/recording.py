@@ -111,6 +111,7 @@ def record(
     if columns and places:
         raise ConfigError(f"sinks take lines, and a log that ends with {ENDING} has none")
     if path is not None:
+        writer_thread.sweep()  # it may have been the log of an environment that is gone
         places.insert(0, FileSink(path, overwrite))
     try:
         out = Sinks(places, on_error)

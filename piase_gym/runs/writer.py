@@ -87,7 +87,8 @@ class BackgroundWriter(ABC):
 
     Attributes:
         sinks: Where it writes.
-        finish: Returns the function to call if the process ends and nobody closed the run.
+        finish: Returns the function to call if the process ends and nobody closed the run, or
+            ``None`` when nobody can write to it any more.
     """
 
     def __init__(self, sinks: Sinks) -> None:
@@ -207,8 +208,17 @@ class _WriterThread:
                 if not writers:
                     self._thread = None
                     return
+            self.sweep()
             for writer in writers:
                 writer.drain()
+
+    def sweep(self) -> None:
+        """Close the logs of environments that are gone, though nobody closed them."""
+        with self._lock:
+            writers = tuple(self._writers)
+        for writer in writers:
+            if writer.finish() is None:
+                writer.shut()
 
     def end(self) -> None:
         """Complete the runs that nobody closed, as the process ends."""

@@ -277,7 +277,7 @@ def first_command(request: Request) -> str:
 
 def main() -> None:
     """Serve until Ctrl-C or, if the input is a pipe, until its other end is closed."""
-    parser = argparse.ArgumentParser(description=str(__doc__).split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before an answer")
     parser.add_argument("--answer", help="what is always answered; default a listed command")

@@ -487,7 +487,7 @@ def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str,
 
 def main() -> None:
     """Read the command line, train once per task and seed, and write the results."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("tasks", nargs="+", metavar="TASK")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--out", type=Path, help="a JSON file for the results")

@@ -300,6 +300,20 @@ def test_a_machine_where_nothing_can_be_written(copied: Path) -> None:
     assert sorted(path for path in copied.rglob("*")) == before
 
 
+@pytest.mark.parametrize("given", ["", "here"])
+def test_a_user_without_a_home(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pwd = pytest.importorskip("pwd")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "file" / "cache.py"))
+    monkeypatch.setattr(cache.numba.config, "CACHE_DIR", given)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    assert cache.base.__wrapped__() == (Path(given, "piase_gym_kernels") if given else None)
+    assert {path.name for path in tmp_path.iterdir()} == {"file", given} - {""}
+
+
 WORDS = """
 import numpy as np
 from piase_gym.compiled import kernel, load64, readable, store64

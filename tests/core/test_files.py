@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -126,6 +127,18 @@ def test_what_cannot_be_a_folder_is_named(place: str, why: str, tmp_path: Path) 
     require_folder(tmp_path / "new" / "folder")
     assert names(tmp_path) == ["file", "new"]
     assert names(tmp_path / "new" / "folder") == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_files_have_the_rights_that_the_umask_leaves(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        for _ in range(2):
+            write_whole(tmp_path / "file", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o666 & ~umask
 
 
 def test_json_is_written_whole_with_sorted_keys(tmp_path: Path) -> None:

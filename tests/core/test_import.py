@@ -6,8 +6,11 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 import piase_gym
 from piase_gym import interfaces
+from tests.helpers.cli_runner import environment
 
 HEAVY = (
     "numba",
@@ -95,3 +98,15 @@ def test_the_interfaces_of_the_documents_are_public_and_imported_when_asked_for(
         assert getattr(piase_gym, name) is getattr(interfaces, name)
     code = "import sys, piase_gym; print([m for m in sys.modules if 'interfaces' in m])"
     assert run(code).strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "program", ["piase_gym.training.ppo", "piase_gym.testing.model_server", "examples.level_replay"]
+)
+def test_programs_need_no_docstrings(program: str) -> None:
+    words = [sys.executable, "-OO", "-m", program, "--help"]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=120, env=environment()
+    )
+    assert done.stdout.startswith("usage: "), done.stderr
+    assert "None" not in done.stdout

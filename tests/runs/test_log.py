@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import pickle
 import stat
@@ -17,6 +18,7 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.errors import ClosedError, ConfigError, LogWriteError
+from piase_gym.runs.writer import writer_thread
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import Goals, lines, refusal
 from tests.helpers.run_worlds import WORLDS, Seen, grid, keys, play, text
@@ -406,6 +408,24 @@ def test_wrong_options_are_named(options: Any, message: str, tmp_path: Path) -> 
     with pytest.raises(ConfigError, match=message):
         AvtLogger(grid(), tmp_path / "run.jsonl", **options)
     AvtLogger(grid(), tmp_path / "run.jsonl", overwrite=True).close()  # nobody has it open
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_the_log_of_an_environment_that_was_collected_is_let_go(
+    columns: bool, tmp_path: Path
+) -> None:
+    if columns:
+        pytest.importorskip("pyarrow")
+    path = tmp_path / ("run.arrow" if columns else "run.jsonl")
+    for _ in range(2):
+        env = piase_gym.batch_env("GridWorld", num_envs=2) if columns else grid()
+        logged = AvtLogger(env, path, overwrite=True)
+        logged.reset(seed=0)
+        del env, logged
+        gc.collect()
+    writer_thread.sweep()
+    found = [line["event_data"].get("kind") for line in runs.read(path)]
+    assert found[:2] == [None, "reset"], "what had happened is there"
 
 
 def test_a_log_has_a_path() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,7 @@ def test_paths_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (str(tmp_path / "none.tw-pddl"), "cannot read"),
         (str(tmp_path), "no game.tw-pddl"),
         ("$ALFWORLD_DATA", "is not set"),
+        ("~nobody-of-this-name/game.tw-pddl", "cannot read"),
     ):
         monkeypatch.delenv("ALFWORLD_DATA", raising=False)
         with pytest.raises(ConfigError, match=wrong):
@@ -223,6 +225,15 @@ def test_paths_that_lead_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         BaseEnv("Household", game="$ALFWORLD_DATA")
     with pytest.raises(ConfigError, match="there are 1 games"):
         BaseEnv("Household", game="$ALFWORLD_DATA", split="valid_seen", problem_id=1)
+
+
+def test_a_folder_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    with pytest.raises(ConfigError, match="cannot read 'data': Permission denied"):
+        BaseEnv("Household", game="data")
 
 
 def test_an_env_goes_on_after_a_bad_file(tmp_path: Path) -> None:

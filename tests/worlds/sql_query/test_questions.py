@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import re
 import sqlite3
@@ -358,8 +359,18 @@ def test_what_cannot_be_made_is_refused() -> None:
         SqlQueryConfig(difficulty=9)  # type: ignore[call-arg]
     with pytest.raises(ConfigError, match="give dataset as well"):
         SqlQueryConfig(server="sqlite://")
-    with pytest.raises(ConfigError, match="is no folder"):
-        SqlQueryConfig(dataset="/no/such/folder")
+    for dataset in ("/no/such/folder", "~nobody-of-this-name/folder"):
+        with pytest.raises(ConfigError, match="is no folder"):
+            SqlQueryConfig(dataset=dataset)
+
+
+def test_a_dataset_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    with pytest.raises(ConfigError, match="cannot read 'data': Permission denied"):
+        SqlQueryConfig(dataset="data")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from piase_gym.core.files import expand_user
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.household.levels.game import Game, compile_problem
 from piase_gym.worlds.household.levels.pddl import read_problem
@@ -116,14 +117,17 @@ def paths_of(path: str, split: str) -> tuple[str, ...]:
     Raises:
         ConfigError: If there are no such games.
     """
-    place = Path(os.path.expandvars(path)).expanduser()
+    place = expand_user(os.path.expandvars(path))
     if "$" in str(place):
         raise ConfigError(f"Household: the environment variable in {path!r:.200} is not set")
-    if not place.is_dir():
-        return (str(place),)
-    for folder in (place / "json_2.1.1", place):
-        if any((folder / name).is_dir() for name in SPLITS):
-            if not (folder / split).is_dir():
-                raise ConfigError(f"Household: {str(folder)!r:.200} has no split {split!r}")
-            return games_in(folder / split)
-    return games_in(place)
+    try:
+        if not place.is_dir():
+            return (str(place),)
+        for folder in (place / "json_2.1.1", place):
+            if any((folder / name).is_dir() for name in SPLITS):
+                if not (folder / split).is_dir():
+                    raise ConfigError(f"Household: {str(folder)!r:.200} has no split {split!r}")
+                return games_in(folder / split)
+        return games_in(place)
+    except OSError as error:
+        raise ConfigError(f"Household: cannot read {path!r:.200}: {error.strerror}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import pathlib
 
+from piase_gym.core.files import expand_user
 from piase_gym.errors import ConfigError
 from piase_gym.worlds.sql_query.levels.dataset import Dataset, from_file
 
@@ -19,10 +20,14 @@ def load(folder: str) -> Dataset:
     Raises:
         ConfigError: If there is no such folder, or the dataset cannot be read.
     """
-    place = pathlib.Path(folder).expanduser()
-    if not place.is_dir():
-        raise ConfigError(f"SqlQuery: dataset {folder!r} is no folder")
-    files = tuple((str(p), p.stat().st_mtime_ns) for p in sorted(place.iterdir()) if p.is_file())
+    place = expand_user(folder)
+    try:
+        if not place.is_dir():
+            raise ConfigError(f"SqlQuery: dataset {folder!r} is no folder")
+        found = [file for file in sorted(place.iterdir()) if file.is_file()]
+        files = tuple((str(file), file.stat().st_mtime_ns) for file in found)
+    except OSError as error:
+        raise ConfigError(f"SqlQuery: cannot read {folder!r:.200}: {error.strerror}") from None
     return _load(str(place), files)
 
 

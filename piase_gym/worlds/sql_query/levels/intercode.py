@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from piase_gym.compiled.cache import base
-from piase_gym.core.files import write_whole
+from piase_gym.core.files import expand_user, write_whole
 from piase_gym.errors import ConfigError, StorageError
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
 from piase_gym.worlds.sql_query.rules import dialect
@@ -50,10 +50,10 @@ def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
         ConfigError: If a file is missing, cannot be read, or is not as InterCode's files are.
         MissingExtraError: If the dump was never read before, and sqlglot is not installed.
     """
-    place = Path(path).expanduser()
-    tasks = place if place.is_file() else _find(place, ".json")
-    files = tasks, _find(tasks.parent, ".sql") if dump is None else Path(dump).expanduser()
+    place = expand_user(path)
     try:
+        tasks = place if place.is_file() else _find(place, ".json")
+        files = tasks, _find(tasks.parent, ".sql") if dump is None else expand_user(dump)
         stats = [file.stat() for file in files]
     except OSError as error:
         raise ConfigError(f"SqlQuery: cannot read {error.filename!r:.200}: {error}") from None
