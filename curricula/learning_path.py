@@ -362,7 +362,8 @@ def _meaning(path: LearningPath, decision: Decision) -> str:
     if decision.outcome == "failed":
         return "the curriculum is failed"
     if decision.outcome == "finished":
-        return "that was the last step; the curriculum is finished"
+        done = "complete, and" if decision.completed else "not complete, but"
+        return f"{done} no later step is open; the curriculum is finished"
     if decision.hint is not None:
         return f"the step is tried again, with the hint {decision.hint}"
     if decision.next_step == decision.step:
