@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 
 from piase_gym.agents.base import Agent, Feedback
+from piase_gym.agents.policy_registry import policy_of_agent
 from piase_gym.core.commands import Result
 from piase_gym.core.events import Events
 from piase_gym.core.files import require_folder, write_whole
@@ -31,7 +32,6 @@ from piase_gym.envs.partners import post_asides
 from piase_gym.errors import AgentError, ConfigError, ResetNeededError, require_count
 from piase_gym.names import look_up
 from piase_gym.registry import load
-from piase_gym.runs.manifest import policy_of
 from piase_gym.scenarios import Scenario
 from piase_gym.simulation.actuators import Actuator
 from piase_gym.simulation.agent_manager import AgentManager, Agents, AgentStatus
@@ -196,7 +196,7 @@ class Simulation:
         self.manager.begin(effective)
         self.clock.begin()
         self._begun = True
-        policies = {name: policy_of(agent) for name, agent in self.manager.agents.items()}
+        policies = {name: policy_of_agent(agent) for name, agent in self.manager.agents.items()}
         self._note("start", agents=policies)
 
     # -- phase B ---------------------------------------------------------------------------
