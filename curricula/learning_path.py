@@ -38,10 +38,13 @@ class DecisionAt:
     Attributes:
         at: Environment steps until then.
         decision: The decision.
+        won: The share of its attempt's episodes that were won; of a run's folder, of those of the
+            update in which it was made. ``None`` if not recorded.
     """
 
     at: int
     decision: Decision
+    won: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,16 @@ class LearningPath:
     def judged_by(self) -> str:
         """What attempts are judged by: success, or a share that every decision has read."""
         return judged_by([move.decision for move in self.moves])
+
+    @property
+    def rates(self) -> list[float | None]:
+        """What every attempt was judged by, where that is known, though it need not be read."""
+        metric = self.judged_by
+        read = [move.decision.values.get(metric) for move in self.moves]
+        return [
+            value if isinstance(value, int | float) else move.won if metric == SUCCESS else None
+            for move, value in zip(self.moves, read, strict=True)
+        ]
 
     def add(self, at: int, decision: Decision) -> None:
         """Add the next decision."""
@@ -208,12 +221,12 @@ def _of_folder(folder: Path) -> list[LearningPath]:
         mine = [(row["steps"], row["agents"][agent]) for row in rows if agent in row["agents"]]
         path.counted = "environment steps"
         # Progress may be ahead of the rows by what was decided since the last of them.
-        ends = [at for _, entry in mine for at in entry["decided_at"]]
+        ends = [(at, entry["episodes"]) for _, entry in mine for at in entry["decided_at"]]
         last = rows[-1]["steps"] if rows else 0
-        path.moves = [
-            DecisionAt(ends[n] if n < len(ends) else last, move.decision)
-            for n, move in enumerate(path.moves)
-        ]
+        for n, move in enumerate(path.moves):
+            at, counts = ends[n] if n < len(ends) else (last, {})
+            played, won = counts.get(str(move.decision.step), (0, 0))
+            path.moves[n] = DecisionAt(at, move.decision, won / played if played else None)
         for at, entry in mine:
             played = {int(order): n for order, (n, _) in entry["episodes"].items()}
             won = {int(order): n for order, (_, n) in entry["episodes"].items()}
@@ -249,6 +262,7 @@ def _of_log(run: Run) -> list[LearningPath]:
     slots = int(run.manifest.get("num_envs") or 1)
     paths: dict[str, LearningPath] = {}
     history, drawn, number = History(1), set[str](), 0
+    decided: dict[str, list[int]] = {}
     try:
         for number, event in run.numbered():  # noqa: B007
             history.feed(event)
@@ -269,6 +283,7 @@ def _of_log(run: Run) -> list[LearningPath]:
                 fields = {name: value for name, value in data.items() if name in known}
                 path.add(event["step"] * slots, typed(Decision, fields))
                 path.under_way = None
+                decided.setdefault(agent, []).append(len(history.of(agent).attempts))
     except LINE_DAMAGE as error:
         if isinstance(error, PiaseError):
             raise
@@ -277,6 +292,7 @@ def _of_log(run: Run) -> list[LearningPath]:
         raise RunError(f"{run.path}: nobody follows a curriculum in this run")
     for agent, path in paths.items():
         _count_episodes(path, history.of(agent), slots, agent in drawn)
+        _count_won(path, history.of(agent), decided.get(agent, []))
     return list(paths.values())
 
 
@@ -299,6 +315,18 @@ def _count_episodes(path: LearningPath, known: AgentHistory, slots: int, drawn: 
         mine = [row for row in known.episodes if row.attempt == last.number]
         ended = sum(row.finished for row in mine)
         path.under_way = replace(path.under_way, ended=ended, wanted=last.episodes)
+
+
+def _count_won(path: LearningPath, known: AgentHistory, attempts: Sequence[int]) -> None:
+    """Note which share of the episodes of each attempt was won; `attempts` are their numbers."""
+    results: dict[int, list[bool]] = {}
+    for row in known.episodes:
+        if row.finished:
+            results.setdefault(row.attempt, []).append(row.result == "won")
+    for n, number in enumerate(attempts):
+        if number in results:
+            share = sum(results[number]) / len(results[number])
+            path.moves[n] = replace(path.moves[n], won=share)
 
 
 # -- in words ----------------------------------------------------------------------------------
@@ -362,7 +390,8 @@ def _meaning(path: LearningPath, decision: Decision) -> str:
     if decision.outcome == "failed":
         return "the curriculum is failed"
     if decision.outcome == "finished":
-        return "that was the last step; the curriculum is finished"
+        done = "complete, and" if decision.completed else "not complete, but"
+        return f"{done} no later step is open; the curriculum is finished"
     if decision.hint is not None:
         return f"the step is tried again, with the hint {decision.hint}"
     if decision.next_step == decision.step:
@@ -407,7 +436,7 @@ def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str
                 str(sum(d.hint is not None for d in mine)),
                 str(sum(d.decision.startswith("BRANCH_TO_") for d in mine)),
                 f"{episodes:,}",
-                _last_success(path, order, mine),
+                _last_success(path, order),
                 "yes" if any(d.completed for d in mine) else "no",
             )
         )
@@ -429,16 +458,16 @@ def headings(path: LearningPath) -> tuple[str, ...]:
     return (*HEADINGS[:-2], short_name(path.judged_by), HEADINGS[-1])
 
 
-def _last_success(path: LearningPath, order: int, mine: list[Decision]) -> str:
+def _last_success(path: LearningPath, order: int) -> str:
     """Return the share of the last attempt or the last episodes that was won.
 
     Where attempts are judged by another share, return that.
     """
-    metric = path.judged_by
-    rates = [d.values[metric] for d in mine if metric in d.values]
-    if rates and isinstance(rates[-1], int | float):
+    pairs = zip(path.moves, path.rates, strict=True)
+    rates = [rate for move, rate in pairs if move.decision.step == order]
+    if rates and rates[-1] is not None:
         return f"{rates[-1]:.0%}"
-    if metric != SUCCESS:
+    if path.judged_by != SUCCESS:
         return ""
     played = won = 0
     for counts in reversed(path.episode_counts):

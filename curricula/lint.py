@@ -13,7 +13,7 @@ from typing import Literal
 from piase_gym.core.world import MAX_HINT
 from piase_gym.curricula import validation
 from piase_gym.curricula.condition_syntax import tokenize
-from piase_gym.curricula.decisions import default_action, follow
+from piase_gym.curricula.decisions import default_action, follow, stages_with
 from piase_gym.curricula.directors import director_name
 from piase_gym.curricula.loader import load
 from piase_gym.curricula.rule_analysis import COMPLETE, DEFAULT, Analysis, actions_of, analyse
@@ -248,13 +248,28 @@ def _names(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterato
 
 
 def _stages(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> Iterator[_Found]:
-    """Yield a finding if a step needs a stage to which no step leads."""
-    wanted = step.developmental_stage_prerequisite
-    if wanted is None:
-        return
-    if wanted not in {other.developmental_stage_reached for other in curriculum.steps}:
+    """Yield a finding if a step needs a stage to which no step leads, or if the end is near.
+
+    An agent that goes on without having completed the step lacks its stage. If no step is open
+    without it, the curriculum is finished, with steps that nobody has tried.
+    """
+    wanted, own = step.developmental_stage_prerequisite, step.developmental_stage_reached
+    reached = {other.developmental_stage_reached for other in curriculum.steps}
+    if wanted is not None and wanted not in reached:
         text = f"no step leads to the stage {wanted!r}, so only agents that bring it take this step"
         yield "warning", ("developmental_stage_prerequisite",), text
+    before = {other.developmental_stage_reached for other in curriculum.steps[: step.index]}
+    brought = {other.developmental_stage_prerequisite for other in curriculum.steps} - reached
+    known = [stage for stage in before | brought if stage is not None]
+    after = curriculum.step_after(step.order, stages_with(step, known))
+    if after is None or curriculum.step_after(step.order, known) is not None:
+        return
+    text = f"without the stage {own!r} no later step is open, so PROCEED ends the curriculum before"
+    for number, rule in enumerate(step.rules):
+        if rule.action.kind == "PROCEED":
+            yield "warning", ("adaptation_rules", number), f"{text} {after.label}"
+    if curriculum.on_no_rule == "PROCEED":
+        yield "warning", ("developmental_stage_reached",), f"{text} {after.label} (on_no_rule)"
 
 
 def _world(curriculum: DevelopmentalCurriculum, world: object) -> Iterator[_Found]:

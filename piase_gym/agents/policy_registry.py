@@ -91,6 +91,12 @@ def policy_name(agent: Agent) -> str | None:
     return next((name for name, make in _policies.items() if make is type(agent)), None)
 
 
+def policy_of_agent(agent: Agent) -> str:
+    """Return the name of an agent's policy, or of its class if it has none."""
+    kind = type(agent)
+    return agent.policy_id() or policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
+
+
 def make_agent(policy: str | Agent, *, trusted: bool = True) -> Agent:
     """Return a new agent of a named policy, or the given agent itself.
 

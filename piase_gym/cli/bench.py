@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from piase_gym.cli.console import console, make_table, print_error, say
-from piase_gym.cli.options import KeyEnv, Modules, Prompt, Ray, Tokens
+from piase_gym.cli.options import KeyEnv, Modules, Prompt, Ray, Tokens, search_working_directory
 from piase_gym.cli.results import EpisodeBar, conclude, show_learned, show_results, tell, write
 from piase_gym.core.files import require_folder
 from piase_gym.errors import ConfigError, UnknownNameError
@@ -331,9 +331,12 @@ def _train(suite: Suite, who: tuple[int, str | None], missing: bool) -> list[Pro
 def read_choices(policies: Sequence[str] | None, usual: Sequence[str]) -> dict[str, Any]:
     """Return policies by name, each with its runs, from ``NAME`` and ``NAME=POLICY``.
 
+    Modules of policies may be in the working directory.
+
     Raises:
         ConfigError: If a part is missing.
     """
+    search_working_directory()
     found: dict[str, list[str]] = {}
     for given in policies or usual:
         name, equals, value = given.partition("=")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from piase_gym.cli.console import StepBar, console, print_error, say
-from piase_gym.cli.options import Modules, Ray, Settings, complete_from
+from piase_gym.cli.options import Modules, Ray, Settings, complete_from, search_working_directory
 from piase_gym.play.settings import read_pairs, read_settings
 
 
@@ -45,6 +45,7 @@ def collect(
     """Write episodes of any policies as files for analysis; the same command goes on."""
     from piase_gym.collection import collect
 
+    search_working_directory()  # for policies such as my_module:policy
     wrong = "{!r} is no player; write agent=policy, as in agent_1=oracle"
     with StepBar("shards", shards, unit="shards") as bar:
 

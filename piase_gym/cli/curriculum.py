@@ -387,15 +387,14 @@ def path_lines(path: LearningPath) -> Iterator[str]:
     """Yield a line for each decision, or for several equal ones in a row."""
     from piase_gym.curricula.learning_path import short_name
 
-    decisions = [move.decision for move in path.moves]
-    for _, group in itertools.groupby(decisions, key=lambda made: (made.step, made.decision)):
+    rated = [(move.decision, rate) for move, rate in zip(path.moves, path.rates, strict=True)]
+    for _, group in itertools.groupby(rated, key=lambda made: (made[0].step, made[0].decision)):
         stay = list(group)
-        first, last = stay[0], stay[-1]
+        first, last = stay[0][0], stay[-1][0]
         attempts = f"attempt {first.attempt}"
         if len(stay) > 1:
             attempts = f"attempts {first.attempt} to {last.attempt}"
-        rates = [made.values.get(path.judged_by) for made in stay]
-        words, shares = "", [rate for rate in rates if isinstance(rate, int | float)]
+        words, shares = "", [rate for _, rate in stay if rate is not None]
         if shares:
             low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
             span = low if min(shares) == max(shares) else f"{low} to {high}"

@@ -27,6 +27,12 @@ from piase_gym.registry import load, world_spec
 Completions = list[tuple[str, str]]
 
 
+def search_working_directory() -> None:
+    """Let modules in the working directory be imported, as Python itself does for scripts."""
+    if "" not in sys.path and "." not in sys.path:
+        sys.path.insert(0, "")
+
+
 def import_modules(modules: Sequence[str] | None) -> Sequence[str] | None:
     """Import the modules that register worlds; the working directory is searched too.
 
@@ -36,8 +42,7 @@ def import_modules(modules: Sequence[str] | None) -> Sequence[str] | None:
         ConfigError: If a module cannot be found or fails when it is imported.
     """
     for name in modules or ():
-        if "" not in sys.path and "." not in sys.path:
-            sys.path.insert(0, "")
+        search_working_directory()
         if name.endswith(".py") or "/" in name:
             raise ConfigError(f"--module takes a module's name, such as my_world, not {name!r}")
         try:

@@ -457,7 +457,7 @@ class BatchEnv:
         return (scripts and scripts.base_of(number)) or self.configs[number]
 
     def slot_snapshot(self, slot: int) -> dict[str, Any]:
-        """Return one environment's state in the form that single environments restore."""
+        """Return one environment's state in the form that `World.restore` takes."""
         base = self.base_config(int(self.batch.states["config"][slot]))
         config = base.model_dump(mode="json", exclude={"envelope"})
         return {**self.at(slot).snapshot(), "config": config}

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class ForkReport:
         parted: For each pair, the step after the cut in which the branches first differ, or
             ``None``.
         notes: What readers of the report have to know: agents with a policy that the log names,
-            but may not load; and that all pairs are alike, whatever `vary` says.
+            but may not load; and that all pairs are alike, so that the interval means nothing.
     """
 
     step: int
@@ -151,9 +151,7 @@ def fork(
     differences = np.subtract(after, before)
     name = metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
     parted = [_parting(one, other) for one, other in found]
-    notes = [*cut.notes]
-    if vary and pairs > 1 and all(both == found[0] for both in found):
-        notes.append(f"all pairs are alike, for {', '.join(vary)} drew nothing after the cut")
+    notes = [*cut.notes, *_note_alike(found, vary)]
     effect = float(differences.mean()), _interval(differences)
     return ForkReport(at, cut.episode, measured, name, before, after, *effect, found, parted, notes)
 
@@ -211,6 +209,19 @@ def _parting(one: Branch, other: Branch) -> int | None:
         if left != right:
             return place + 1
     return None if one.length == other.length else min(one.length, other.length) + 1
+
+
+def _note_alike(found: Sequence[tuple[Branch, Branch]], vary: Sequence[str]) -> list[str]:
+    """Say that several pairs tell no more than one, if that is so."""
+    ends = [tuple(replace(branch, digests=()) for branch in pair) for pair in found]
+    if len(found) < 2 or any(end != ends[0] for end in ends):
+        return []
+    if not vary:
+        return ["all pairs are alike, for nothing was drawn anew; name random streams in vary"]
+    drew = ", ".join(vary)
+    if all(pair == found[0] for pair in found):
+        return [f"all pairs are alike, for {drew} drew nothing after the cut"]
+    return [f"all pairs ended alike, whatever {drew} drew after the cut"]  # its key is in digests
 
 
 def _interval(differences: Any) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from piase_gym.agents.base import Agent
-from piase_gym.agents.policy_registry import policy_name
+from piase_gym.agents.policy_registry import policy_of_agent
 from piase_gym.core.commands import Command
 from piase_gym.core.digest import digest_json
 from piase_gym.core.documents import own_classes
@@ -53,10 +53,7 @@ def plain_config(config: Any) -> dict[str, Any]:
 
 def policy_of(agent: Agent | None) -> str:
     """Return the name of a policy, or the class of an agent that has none."""
-    if agent is None:
-        return CALLER
-    kind = type(agent)
-    return agent.policy_id() or policy_name(agent) or f"{kind.__module__}:{kind.__qualname__}"
+    return CALLER if agent is None else policy_of_agent(agent)
 
 
 def make_manifest(env: EpisodeRunner | BatchEnv, env_kind: str, options: Options) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 import orjson
 
 from piase_gym.agents.base import Agent, Feedback
+from piase_gym.agents.policy_registry import policy_of_agent
 from piase_gym.core.commands import Result
 from piase_gym.core.events import Events
 from piase_gym.core.files import require_folder, write_whole
@@ -195,7 +196,7 @@ class Simulation:
         self.manager.begin(effective)
         self.clock.begin()
         self._begun = True
-        policies = {name: type(agent).__name__ for name, agent in self.manager.agents.items()}
+        policies = {name: policy_of_agent(agent) for name, agent in self.manager.agents.items()}
         self._note("start", agents=policies)
 
     # -- phase B ---------------------------------------------------------------------------

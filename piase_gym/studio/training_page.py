@@ -116,14 +116,13 @@ def path_chart(path: LearningPath) -> dict[str, Any]:
     steps: list[list[Any]] = [[0, path.moves[0].decision.step]]
     rates: list[list[Any]] = []
     hints: list[list[Any]] = []
-    for move in path.moves:
+    for move, rate in zip(path.moves, path.rates, strict=True):
         decision = move.decision
         steps.append([move.at, decision.step])
         if decision.next_step is not None:
             steps.append([move.at, decision.next_step])
-        value = decision.values.get(metric)
-        if isinstance(value, int | float):
-            rates.append([move.at, value])
+        if rate is not None:
+            rates.append([move.at, rate])
         if decision.hint is not None:
             hints.append([move.at, decision.step])
     share = {"min": 0, "max": 1} if all(0 <= rate <= 1 for _, rate in rates) else {}

@@ -166,15 +166,14 @@ def draw_success(learning_path: LearningPath, axes: Any, rows: dict[int, int]) -
     Returns:
         What is drawn: ``won``, or the name of the metric by which attempts are judged instead.
     """
-    metric = learning_path.judged_by
-    rated = [
-        (move.at, move.decision.step, move.decision.values.get(metric))
-        for move in learning_path.moves
+    points = [
+        (move.at, move.decision.step, rate)
+        for move, rate in zip(learning_path.moves, learning_path.rates, strict=True)
+        if rate is not None
     ]
-    points = [(at, step, rate) for at, step, rate in rated if isinstance(rate, int | float)]
     if points:
         draw_rates(points, axes, rows)
-        return short_name(metric)
+        return short_name(learning_path.judged_by)
     edges, found = gathered(learning_path)
     for order, row in rows.items():
         curve = [

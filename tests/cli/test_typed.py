@@ -137,6 +137,22 @@ def test_deciders_have_a_seat_and_a_model(monkeypatch: pytest.MonkeyPatch) -> No
             explore.read_deciders(words, model, None)
 
 
+def test_policies_are_in_modules_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plays_for_me.py").write_text("def first(percept):\n    return 0\n")
+    (tmp_path / "plays_too.py").write_text("def first(percept):\n    return 0\n")
+    monkeypatch.chdir(tmp_path)
+    task = "piase/GridWorld-Empty-5x5-v1"
+    for name, words in (
+        ("plays_for_me", ["bench", "suite", task, "-n", "1", "--workers", "1", "-p"]),
+        ("plays_too", ["collect", task, "--out", "out", "--steps", "4", "--num-envs", "2", "-p"]),
+    ):
+        monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", ".")])
+        run(*words, f"{name}:first")
+        del sys.modules[name]
+
+
 def test_policies_of_a_benchmark_have_names() -> None:
     given = ["random", "a=oracle", "a=noop", "models/best.zip", "b=models/x.zip"]
     given += ["sb3:runs/lr=0.1/model.zip", "c=sb3:lr=0.1/x.zip"]

@@ -253,6 +253,22 @@ def test_what_plays_no_part_is_found() -> None:
         assert expected in found, expected
 
 
+def test_a_step_that_is_left_without_its_stage_must_not_end_the_curriculum() -> None:
+    walks = {**DONE, "developmental_stage_reached": "walker"}
+    gives_up = {**walks, "adaptation_rules": [["step_attempts > 3", "PROCEED"]]}
+    gated = {**DONE, "developmental_stage_prerequisite": "walker"}
+    ends = "without the stage 'walker' no later step is open, so PROCEED ends the curriculum before"
+    told_of_rule = [f"step 1 's1', rule 1 (step_attempts > 3): {ends} step 2 's2'"]
+    assert told(curriculum(gives_up, gated), "warning") == told_of_rule
+    runner = {**gated, "developmental_stage_reached": "runner"}
+    last = {**DONE, "developmental_stage_prerequisite": "runner"}
+    assert told(curriculum(gives_up, runner, last), "warning") == told_of_rule
+    (found,) = told(curriculum(walks, gated, on_no_rule="PROCEED"), "warning")
+    assert found == f"step 1 's1': {ends} step 2 's2' (on_no_rule)"
+    for steps in ((gives_up, gated, DONE), (walks, gives_up, gated), (walks, gated), (gives_up,)):
+        assert not told(curriculum(*steps), "warning")
+
+
 def test_names_that_read_like_orders_are_found() -> None:
     found = told(curriculum({**DONE, "name": "2"}, {**DONE, "name": "1st"}), "warning")
     assert found == ["step 1 '2': BRANCH_TO_2 leads to step 2 '1st', for orders come before names"]

@@ -14,6 +14,7 @@ from gymnasium.spaces import Box, Discrete
 
 import piase_gym
 from piase_gym import curricula
+from piase_gym.cli.curriculum import path_lines
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.curricula import AgentProgress, ProgressStore
 from piase_gym.curricula.decisions import Decision
@@ -39,7 +40,7 @@ from piase_gym.errors import (
     TrainingError,
 )
 from piase_gym.wrappers import AvtLogger, CurriculumWrapper
-from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
+from tests.curricula.example_curricula import CORNER, RIGHT, STAY, curriculum, step
 from tests.helpers.cli_runner import environment, piase
 from tests.helpers.warm_python import run_python
 
@@ -173,6 +174,31 @@ def test_attempts_are_judged_by_success_wherever_it_was_read() -> None:
     assert judged_by([share, made(count=1)]) == "success_rate"
 
 
+def test_what_was_won_is_told_of_attempts_that_were_judged_by_something_else(
+    tmp_path: Path,
+) -> None:
+    by_success = {"metric": "success_rate", "operator": ">=", "value": 0.5}
+    by_length = {"metric": "episode_length", "operator": ">", "value": 3}
+    short = ["step_attempts == 1 and success_rate == 1", "REPEAT_STEP"]
+    plan = curriculum(
+        step(1, completion_criteria=[by_success], episodes_per_attempt=2),
+        step(2, completion_criteria=[by_length], episodes_per_attempt=2, adaptation_rules=[short]),
+    )
+    env = CurriculumWrapper(piase_gym.parallel_env("GridWorld"), plan)
+    env = AvtLogger(env, tmp_path / "run.jsonl")
+    for right in (True, True, True, True, True, False):  # three attempts
+        env.reset(seed=0)
+        while env.agents:
+            env.step({"agent_0": RIGHT if right else STAY})
+    env.close()
+    (path,) = read_paths(tmp_path / "run.jsonl")
+    assert decided(path) == [(1, 1, "PROCEED"), (2, 1, "REPEAT_STEP"), (2, 2, "PROCEED")]
+    assert "success_rate" not in path.moves[-1].decision.values
+    assert path.rates == [1.0, 1.0, 0.5]
+    assert [row[6] for row in table_rows(path)] == ["100%", "50%"]
+    assert list(path_lines(path))[-1] == "step 2 'step 2', attempt 2, 50% won: PROCEED"
+
+
 def test_every_decision_is_explained_with_its_rule_and_values(tmp_path: Path) -> None:
     walk(tmp_path)
     (learning_path,) = read_paths(tmp_path / "run.jsonl")
@@ -241,6 +267,7 @@ def test_the_rows_of_a_run_say_when_and_what_is_open(tmp_path: Path) -> None:
         (learning_path,) = read_paths(place)
         assert learning_path.under_way == OpenAttempt(**told)
         assert [move.at for move in learning_path.moves] == [4, 9, 30]  # one is not in the rows yet
+        assert learning_path.rates == [0.1, 0.1, None]
         assert learning_path.episode_counts == [
             EpisodeCountsAt(steps, {1: steps, 2: 3}, {1: 1, 2: 0}) for steps in (10, 20, 30)
         ]

@@ -155,6 +155,10 @@ def test_pairs_share_all_streams_but_the_named(walk: Path, tmp_path: Path) -> No
     same = runs.fork(walk, 2, pairs=4, **options)
     assert len({branch.digests[-1] for pair in same.branches for branch in pair}) <= 2
     assert same.interval == (pytest.approx(-0.05), pytest.approx(-0.05))
+    told = "all pairs are alike, for nothing was drawn anew; name random streams in vary"
+    assert list(same.notes) == [told]
+    unmoved = runs.fork(walk, 2, pairs=4, vary=["dynamics"], **options)  # nothing in it is random
+    assert list(unmoved.notes) == ["all pairs ended alike, whatever dynamics drew after the cut"]
     report = runs.fork(walk, 2, pairs=6, vary=["partner_agent_1"], logs=tmp_path, **options)
     # The partner does not get in the way, so what it draws changes its way but not the effect.
     assert len({pair[0].digests[-1] for pair in report.branches}) > 1
@@ -382,7 +386,7 @@ def test_a_model_that_does_not_answer_in_a_branch_is_named(tmp_path: Path) -> No
     env.close()
     silent = LLMAgent("m", "http://127.0.0.1:9", retries=0)
     report = runs.fork(path, 1, policies={"agent_0": silent}, pairs=2)
-    (note,) = report.notes
+    note, _ = report.notes  # the other says that the pairs are alike
     told = "agent_0, llm:m@http://127.0.0.1:9, did not always answer: http://127.0.0.1:9 cannot be"
     assert note.startswith(told)
     assert note in str(report)

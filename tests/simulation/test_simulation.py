@@ -443,6 +443,16 @@ def test_a_logged_simulation_replays(tmp_path: Path) -> None:
     assert report.steps == simulation.summaries[0].steps
 
 
+def test_logs_name_who_plays() -> None:
+    players: dict[str, Any] = {"ann": "population:random,noop", "bob": Scripted("wait")}
+    simulation = Simulation("TextRoom", players, story=PAIR)
+    events = listen(simulation)
+    simulation.initialize()
+    (start,) = [e.data["data"] for e in events if e.kind == "log"]
+    own = f"{Scripted.__module__}:Scripted"
+    assert start == {"engine": "start", "agents": {"ann": "population:random,noop", "bob": own}}
+
+
 def test_a_with_block_closes_what_it_opened() -> None:
     with Simulation("GridWorld", "random", seed=0) as simulation:
         simulation.initialize()

@@ -68,7 +68,7 @@ def _param(name: str, schema: Any, last: bool, required: Any) -> Param:
     if isinstance(schema, str):
         schema = {"type": schema}
     if not isinstance(schema, Mapping):
-        raise wrong(f"the parameter {name!r:.40}", schema, "a JSON Schema")
+        raise wrong(f"the parameter {name!r:.40}", schema, 'a JSON Schema, such as {"enum": [...]}')
     given = str(schema.get("type", "string"))
     allowed = schema.get("choices") or schema.get("enum") or ()
     if isinstance(allowed, str) or not isinstance(allowed, Sequence):

@@ -412,7 +412,8 @@ def test_in_a_time_to_talk_one_says_a_symbol_and_then_one_chooses() -> None:
     assert "Choose now: stag or hare." in shown["agent_1"]["text"]
     infos = env.step({"agent_0": "say 2", "agent_1": "hare saying 1"})[-1]
     assert infos["agent_0"]["outcome"] == "unparsable"
-    assert "It is time to choose" in infos["agent_0"]["feedback"]
+    symbols = "It is time to choose; a symbol is said with a choice, after the word saying."
+    assert infos["agent_0"]["feedback"] == symbols
     assert infos["agent_1"]["outcome"] == "ok"
     assert env.facts("agent_1").unread == ((False, 1),)
 
@@ -420,6 +421,10 @@ def test_in_a_time_to_talk_one_says_a_symbol_and_then_one_chooses() -> None:
 def test_steps_of_talk_are_words_where_there_are_no_symbols() -> None:
     told = matrix_manual(SocialDilemmaConfig(talk=2, speech=True)).rules
     assert "2 steps of talk, in which you only say something in words or nothing" in told
+    env = words(speech=True, talk=1)
+    for line in ("say nothing", "say nothing"):
+        *_, infos = env.step(dict.fromkeys(env.agents, line))
+    assert infos["agent_0"]["feedback"] == "It is time to choose."
 
 
 @pytest.mark.parametrize(

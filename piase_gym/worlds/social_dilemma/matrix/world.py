@@ -35,7 +35,6 @@ from piase_gym.worlds.social_dilemma.world import SocialDilemma
 OUTCOMES = (Outcome.OK, *(outcome for outcome in ALL_OUTCOMES if outcome is not Outcome.FAILED))
 """The outcome of every event of `matrix.state`."""
 _SILENCE = ("say nothing", "nothing", "silence", "stay silent")
-_CHOOSE = "It is time to choose; a symbol is said with a choice, after the word saying."
 _OF_AGENTS = "alive fate marks said cooperated".split()
 _SYNONYMS = (("c",), ("d", "wait", "noop"))
 _OTHERWISE = {"defected": 1, "cooperated": 0, "all_defected": 1, "all_cooperated": 0}
@@ -76,11 +75,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
     def read(self, agent: int, line: object) -> Command | InvalidAction:
         """Read a line; choices are commands by their roles."""
         if isinstance(line, str) and line.strip(" .").lower() in _SILENCE:
-            return (
-                self._symbol_command({})
-                if self._talks
-                else InvalidAction(Outcome.UNPARSABLE, _CHOOSE)
-            )
+            return self._symbol_command({}) if self._talks else self._too_late
         return self._by_role(super().read(agent, line))
 
     def check(self, agent: int, command: Command) -> Command | InvalidAction:
@@ -98,6 +93,12 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
         """Whether this is a time to talk."""
         return bool(self.states["talk"][0])
 
+    @property
+    def _too_late(self) -> InvalidAction:
+        """What is made of talk when it is time to choose."""
+        how = "; a symbol is said with a choice, after the word saying" * bool(self.config.symbols)
+        return InvalidAction(Outcome.UNPARSABLE, f"It is time to choose{how}.")
+
     def _symbol_command(self, parameters: Mapping[str, Any]) -> Command:
         """Return the command that says a symbol, whose choice does not count."""
         return Command(ROLES[DEFECT], parameters)
@@ -110,7 +111,7 @@ class MatrixGames(SocialDilemma[MatrixFacts]):
             return found
         if found.verb == "say":
             fits = self._symbol_command(found.parameters)
-            return fits if self._talks else InvalidAction(Outcome.UNPARSABLE, _CHOOSE)
+            return fits if self._talks else self._too_late
         return Command(ROLES[self.config.words.index(found.verb)], found.parameters)
 
     def write(self, command: Command) -> str:
