@@ -126,7 +126,8 @@ def _comes_back(curriculum: DevelopmentalCurriculum, step: CurriculumStep) -> bo
 def _rules(step: CurriculumStep, found: Analysis) -> Iterator[_Found]:
     """Yield rules that never decide, and criteria that never hold."""
     if not found.sure:
-        yield "note", (), "its rules tell too many cases apart, so dead rules were not looked for"
+        text = "its rules calculate or tell too many cases apart, so dead rules were not looked for"
+        yield "note", (), text
         return
     if step.completion_criteria and COMPLETE not in found.all:
         text = "its criteria can never hold together, so it is never complete"

@@ -38,7 +38,12 @@ class UnknownNameError(PiaseError, LookupError):
     """A world, task, agent, policy or other name that is not registered."""
 
     def __init__(self, kind: str, name: object, known: Iterable[object]) -> None:
-        """Say which `kind` of `name` is unknown and list (or suggest from) the `known` ones."""
+        """Say which `kind` of `name` is unknown and list (or suggest from) the `known` ones.
+
+        Those that contain the name come first, such as the ids of a world.
+        """
+        part = str(name).lower()
+        known = sorted(known, key=lambda item: part not in str(item).lower())
         where = ""
         processes = sys.modules.get("multiprocessing")
         if "id" in kind.split() and processes and processes.parent_process():

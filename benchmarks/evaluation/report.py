@@ -23,6 +23,7 @@ from piase_gym.benchmarks.evaluation.rollout import Job, SeatedWorld, play_one
 from piase_gym.benchmarks.evaluation.suites import Setting, slug
 from piase_gym.core.files import write_whole
 from piase_gym.errors import MissingExtraError, PiaseError, ProtocolError, StorageError
+from piase_gym.worlds.texts.wording import counted
 
 FRAMES = 80
 SIDE = 400
@@ -226,7 +227,8 @@ def _summary(results: Results, out: Path) -> Section:
         scored_of = f"{scored} of {len(results.settings)}"
         rows.append((policy, runs, overall, scored_of, str(whole)))
     words = (
-        f"Suite {results.suite['name']}, split {results.split}: {len(results.settings)} tasks. "
+        f"Suite {results.suite['name']}, split {results.split}: "
+        f"{counted(len(results.settings), 'task')}. "
         "0 points are the best policy that does not look (random or no-op), 100 points are the "
         "best that is known: the task's oracle where it is certified, else the best of all stored "
         "references. The overall score is the interquartile mean over tasks and training runs. "

@@ -254,7 +254,8 @@ def sb3_vec(
         if inner is not env:
             raise ConfigError(
                 "sb3_vec makes a batch from an environment's config, so what "
-                f"{type(env).__name__} does would be lost; hand it the environment inside"
+                f"{type(env).__name__} does would be lost; hand it the environment inside, and "
+                "wrap the VecEnv, or let SuperSuit make one"
             )
         playing = copy.deepcopy(inner.runner.partners)
         seated = {inner.world.agents[i]: agent for i, agent in playing.items()}

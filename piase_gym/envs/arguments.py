@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
@@ -11,7 +12,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.documents import OwnEnvironment
 from piase_gym.envs.partners import Partners, agent_number, read_partners
 from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import AgentError, ScenarioError
+from piase_gym.errors import AgentError, ScenarioError, UnknownFieldError
 from piase_gym.names import look_up
 from piase_gym.registry import TaskSpec, WorldSpec, load, make_config
 
@@ -23,6 +24,8 @@ Name = Union[str, Path, WorldConfig, "Scenario", OwnEnvironment, type[OwnEnviron
 """What stands for a world: its name, an id, a scenario's name or path, or a config or scenario.
 
 An environment of one's own, or its class, does too."""
+ARGUMENTS = "num_envs view actions partners autoreset infos dtype mask render_mode scenario".split()
+"""What may be meant by an unknown field: other arguments of what makes environments."""
 
 
 class ResolvedArguments(NamedTuple):
@@ -71,7 +74,14 @@ def resolve(
         chosen = scenarios.load(named, spec.name)
         if scenario is not None:
             base |= chosen.fields
-    config = make_config(spec, {**base, **load(spec.config, spec).plain(given)})
+    model = load(spec.config, spec)
+    try:
+        config = make_config(spec, {**base, **model.plain(given)})
+    except UnknownFieldError as error:
+        strange = [str(key) for key in given if key not in model.model_fields]
+        near = [n for key in strange for n in get_close_matches(key, ARGUMENTS, 1, 0.7) if n != key]
+        also = f"; or did you mean the argument {near[0]!r}?" if near else ""
+        raise UnknownFieldError(f"{error}{also}") from None
     own = None if isinstance(found.own, type) else found.own
     return ResolvedArguments(config, spec, task, chosen, own)
 

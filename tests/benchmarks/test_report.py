@@ -407,6 +407,7 @@ def test_bench_writes_results_and_reports_and_resumes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("results.json", "episodes.jsonl", "report.md", "report.html"):
         assert (tmp_path / name).stat().st_size > 0
+    assert "split dev: 1 task. 0 points are" in (tmp_path / "report.md").read_text("utf-8")
     results = Results.load(tmp_path / "results.json")
     assert results.policies == ("random", "me")
     journal = (tmp_path / "episodes.jsonl").read_bytes()

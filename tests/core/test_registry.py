@@ -139,6 +139,11 @@ def test_a_task_without_the_import_is_found_by_module() -> None:
 # -- names --------------------------------------------------------------------------------
 
 
+def test_names_that_contain_what_was_written_are_listed_first() -> None:
+    told = str(UnknownNameError("id", "Maze", ["Boxes-v1", "Maze-7-v1", "Tag-v1", "maze-9-v1"]))
+    assert told == "unknown id 'Maze'; allowed: 'Maze-7-v1', 'maze-9-v1', 'Boxes-v1', 'Tag-v1'"
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -17,7 +18,14 @@ from gymnasium.vector.utils import batch_space
 import piase_gym
 from piase_gym import Command
 from piase_gym.adapters import sb3_vec
-from piase_gym.errors import ActionError, AgentError, ConfigError, PiaseError, ResetNeededError
+from piase_gym.errors import (
+    ActionError,
+    AgentError,
+    ConfigError,
+    PiaseError,
+    ResetNeededError,
+    UnknownFieldError,
+)
 from piase_gym.interfaces import BaseEnv, Observation
 from piase_gym.wrappers.keep_agents import KeepAgents
 from tests.helpers.checkers import api_test, parallel_api_test
@@ -528,6 +536,17 @@ def test_unknown_ended_actions_and_keywords() -> None:
         with pytest.raises(ConfigError, match="unknown key 'widht'; did you mean 'width'") as found:
             make(LEARNER, widht=3)
         assert isinstance(found.value, TypeError)
+    makers: list[tuple[str, str, Callable[..., Any]]] = [
+        ("num_envs", "n_envs", sb3_vec),
+        ("autoreset", "auto_reset", partial(piase_gym.batch_env, num_envs=2)),
+        ("partners", "partner", gymnasium.make),
+    ]
+    for wanted, other, making in makers:
+        told = f"unknown key '{other}'; allowed: .*; or did you mean the argument '{wanted}'"
+        with pytest.raises(UnknownFieldError, match=told):
+            making(LEARNER, **{other: 2})
+    with pytest.raises(UnknownFieldError, match=r"allowed: .* and [0-9]+ more$"):
+        piase_gym.parallel_env("GridWorld", num_envs=2)  # it has no such argument
     with pytest.raises(ConfigError) as wrong:
         piase_gym.parallel_env("GridWorld", width=-3)
     assert not isinstance(wrong.value, TypeError)
