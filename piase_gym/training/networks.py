@@ -6,7 +6,9 @@
 - Where a world says which numbers stand for things (`World.thing_places`), all of them share one
   embedding, and an action that takes a thing is scored by what is taken, wherever it lies: a
   pointer network (Vinyals, Fortunato and Jaitly 2015).
-- With `memory` a gated recurrent unit stands between the encoding and the rest.
+- With `memory` a gated recurrent unit stands between the encoding and the rest. Its update gates
+  begin with time scales of up to `LONGEST` steps (chrono initialisation, Tallec and Ollivier 2018),
+  so that what was seen many steps ago has a gradient from the start.
 - With a `state_space` the critic sees the whole state of the environment instead of what the agent
   sees, and has a value for each seat (MAPPO's central value); the actor is as before.
 """
@@ -25,6 +27,8 @@ from piase_gym.training.symbols import SymbolEncoder
 
 EMBEDDING = 64
 """Numbers in the embedding of a thing."""
+LONGEST = 100
+"""The longest time in steps for which a new policy's memory keeps something."""
 
 
 class QuantityEncoder(nn.Module):
@@ -215,6 +219,8 @@ class Policy(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.orthogonal_(module.weight, 2**0.5)
                 nn.init.zeros_(module.bias)
+        if self.memory is not None:
+            _keep_long(self.memory)
         if self.query is not None:
             nn.init.orthogonal_(self.query.weight, 0.1)
         nn.init.orthogonal_(self.actor.weight, 0.01)
@@ -287,6 +293,17 @@ class Policy(nn.Module):
         if self.central is not None and self.central.symbols is not None and states is not None:
             grown |= self.central.symbols.admit(self.central.codes(states))
         return grown
+
+
+@torch.no_grad()
+def _keep_long(unit: nn.GRUCell) -> None:
+    """Set the biases so that each number is kept for a time from 2 to `LONGEST` steps."""
+    size = unit.hidden_size  # biases are those of the gates of reset, of update, and of what is new
+    nn.init.zeros_(unit.bias_ih)
+    nn.init.zeros_(unit.bias_hh)
+    unit.bias_ih[size : 2 * size].uniform_(1.0, LONGEST - 1.0).log_()
+    for gate in unit.weight_hh.split(size):
+        nn.init.orthogonal_(gate)
 
 
 def make_room(optimizer: torch.optim.Optimizer) -> None:

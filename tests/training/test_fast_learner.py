@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("stable_baselines3")
 
 from piase_gym.training import ppo  # noqa: E402
-from piase_gym.training.networks import Choice, StateCritic, make_room  # noqa: E402
+from piase_gym.training.networks import LONGEST, Choice, Policy, StateCritic, make_room  # noqa: E402
 from piase_gym.training.symbols import SymbolEncoder  # noqa: E402
 
 # -- the compiled layer -------------------------------------------------------------------
@@ -224,6 +224,27 @@ def test_memory_recalls_what_is_no_longer_seen() -> None:
     recurrent = trained(Cues(64, 1, 3, right), total_steps=30_000, memory=16)
     assert last_reward(plain) < 0.65
     assert last_reward(recurrent) > 0.95
+
+
+def test_what_was_seen_long_ago_has_a_gradient_from_the_start() -> None:
+    torch.manual_seed(0)
+    policy = Policy(Box(0, 9, (4,), np.uint8), 2, 32, memory=64)
+    size, unit = 64, policy.memory
+    reset, update, new = unit.bias_ih.detach().split(size)
+    times = 1 + update.exp()
+    assert 2 <= times.min() < 10
+    assert 90 < times.max() <= LONGEST
+    assert times.mean() == pytest.approx((2 + LONGEST) / 2, rel=0.15)
+    assert not reset.any()
+    assert not new.any()
+    assert not unit.bias_hh.any()
+    for gate in unit.weight_hh.detach().split(size):
+        torch.testing.assert_close(gate @ gate.T, torch.eye(size), atol=1e-5, rtol=0)
+    first = torch.zeros(1, size, requires_grad=True)
+    seen, fresh = torch.randint(0, 10, (60, 1, 4)), torch.zeros(60, 1, dtype=torch.bool)
+    policy.admit(seen.flatten(0, 1))
+    (gradient,) = torch.autograd.grad(policy.unroll(seen, first, fresh)[-1].sum(), first)
+    assert gradient.norm() > 0.1  # with the biases that torch draws it is below 1e-8
 
 
 def test_an_unrolled_policy_sees_what_it_saw_step_by_step() -> None:
