@@ -10,6 +10,7 @@ import numpy as np
 
 from piase_gym.benchmarks.evaluation.cross_play import CrossPlayTable
 from piase_gym.benchmarks.evaluation.results import Results
+from piase_gym.core.files import replacing
 from piase_gym.errors import MissingExtraError
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -42,8 +43,8 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
 
 def save_figure(figure: Any, path: Path) -> Path:
     """Write a figure."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    with replacing(path) as new:
+        figure.savefig(new, dpi=110)
     return path
 
 

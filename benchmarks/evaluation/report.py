@@ -21,7 +21,7 @@ from piase_gym.benchmarks.evaluation.protocol import PROTOCOL
 from piase_gym.benchmarks.evaluation.results import Results, read_sections, timings_beside
 from piase_gym.benchmarks.evaluation.rollout import Job, SeatedWorld, play_one
 from piase_gym.benchmarks.evaluation.suites import Setting, slug
-from piase_gym.core.files import write_whole
+from piase_gym.core.files import replacing, write_whole
 from piase_gym.errors import MissingExtraError, PiaseError, ProtocolError, StorageError
 from piase_gym.worlds.texts.wording import counted
 
@@ -57,10 +57,10 @@ def write_gif(frames: list[NDArray[np.uint8]], path: Path) -> None:
         picture = Image.fromarray(frame)
         picture.thumbnail((SIDE, SIDE))
         pictures.append(picture.convert("P", palette=Image.Palette.ADAPTIVE, colors=64))
-    path.parent.mkdir(parents=True, exist_ok=True)
     times = [MILLISECONDS] * (len(pictures) - 1) + [1200]
     first, *rest = pictures
-    first.save(path, save_all=True, append_images=rest, duration=times, loop=0, optimize=True)
+    with replacing(path) as new:
+        first.save(new, save_all=True, append_images=rest, duration=times, loop=0, optimize=True)
 
 
 TITLE = "piase_gym: benchmark report"
@@ -324,8 +324,11 @@ def make_films(
         if len(found) < most:
             path = film_path(out, setting.label, policy)
             seed = results.of(setting.label, policy)[0].seed
+            frames = []
             with contextlib.suppress(PiaseError, ValueError):
-                write_gif(film(setting, chosen[policy], seed), path)
+                frames = film(setting, chosen[policy], seed)
+            if frames:
+                write_gif(frames, path)
                 found.append(path)
     return found
 

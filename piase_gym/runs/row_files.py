@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
@@ -77,6 +78,9 @@ def _to_sqlite(rows: Iterator[Row], place: Path) -> None:
             connection.execute(f"CREATE INDEX by_{name} ON events ({name})")
         connection.commit()
     except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest says more of the same
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise OSError(str(error)) from None
         raise RunError(f"the fields of the lines are no columns of a database: {error}") from None
     finally:
         connection.close()
@@ -86,7 +90,8 @@ def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
     """Write a group ``events`` with one dataset per field; the data is JSON."""
     h5py = need("h5py", "HDF5")
     text = h5py.string_dtype("utf-8")
-    with h5py.File(place, "w") as file:
+    whole = io.BytesIO()  # where a disk is full, HDF5 crashes
+    with h5py.File(whole, "w") as file:
         group, done = file.create_group("events"), 0
         while batch := list(islice(rows, BATCH)):
             for name, value in batch[0].items():
@@ -105,6 +110,7 @@ def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
                     v.replace("\0", "\\u0000") if isinstance(v, str) else v for v in values
                 ]
             done += len(batch)
+    place.write_bytes(whole.getbuffer())
 
 
 WRITERS: Mapping[str, Callable[[Iterator[Row], Path], None]] = {

@@ -132,7 +132,13 @@ class FileSink(LoggerInterface):
             self._begun = True
         if self._packer is not None:
             lines = self._packer.pack(lines)
-        _write_all(self._file, lines)
+        try:
+            _write_all(self._file, lines)
+        except OSError:
+            if self._packer is not None:  # nothing can follow what was packed and is lost
+                self._packer = None
+                self.close()
+            raise
 
     def close(self) -> None:
         """End the compressed frame and let go of the file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
+import os
 import re
 import subprocess
 import sys
@@ -119,6 +120,27 @@ def test_a_film_waits_at_its_end_and_starts_again(tmp_path: Path) -> None:
             shades.append(film.convert("L").getpixel((3, 3)))
     assert times == [MILLISECONDS, MILLISECONDS, 1200]
     assert shades == [0, 80, 160]
+
+
+def test_pictures_are_kept_until_there_are_whole_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.benchmarks.evaluation.plots import new_figure, save_figure
+    from piase_gym.benchmarks.evaluation.report import write_gif
+
+    def fail(_file: int) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    frames = [np.zeros((8, 8, 3), np.uint8)] * 2
+    film, plot = tmp_path / "film.gif", tmp_path / "plot.png"
+    film.write_bytes(b"before")
+    plot.write_bytes(b"before")
+    with pytest.raises(StorageError, match="the disk is full"):
+        write_gif(frames, film)
+    with pytest.raises(StorageError, match="the disk is full"):
+        save_figure(new_figure(1, 1), plot)
+    assert film.read_bytes() == plot.read_bytes() == b"before"
 
 
 def test_a_report_of_nothing_says_what_to_do(tmp_path: Path) -> None:

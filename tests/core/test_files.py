@@ -160,6 +160,29 @@ def test_one_module_replaces_files() -> None:
     assert found == ["files.py"]
 
 
+FULL = """
+import resource, signal, sys
+from piase_gym import runs
+from piase_gym.errors import LogWriteError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+try:
+    runs.export(sys.argv[1], sys.argv[2])
+except LogWriteError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["export.sqlite", "export.hdf5"])
+def test_an_export_for_which_there_is_no_room(name: str, log: Path, tmp_path: Path) -> None:
+    if name.endswith("hdf5"):
+        pytest.importorskip("h5py")
+    words = [sys.executable, "-c", FULL, str(log), str(tmp_path / name)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.startswith(f"{tmp_path / name} could not be written: "), done.stderr
+    assert (done.returncode, done.stderr, names(tmp_path)) == (0, "", [])
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_file_that_exists_is_replaced_by_a_whole_one_or_kept(
     name: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

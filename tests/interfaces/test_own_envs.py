@@ -5,6 +5,7 @@ Tests that are named after a sentence of the source documents quote it.
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -948,6 +949,15 @@ def test_an_answer_of_a_worker_process_that_cannot_be_read_has_a_typed_reason() 
     assert infos["agent_0"]["fault"]["reason"] == "wrong_type"
     assert "the answer cannot be read: ValueError" in infos["agent_0"]["fault"]["message"]
     env.close()
+
+
+def test_a_machine_that_starts_no_process_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **_more: Any) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with pytest.raises(OwnEnvironmentError, match="cannot be started: Too many open files"):
+        piase_gym.as_parallel(Lamps(2), timeout=20.0)
 
 
 def test_a_log_is_whole_where_a_state_cannot_be_told(tmp_path: Path) -> None:

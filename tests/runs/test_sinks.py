@@ -96,6 +96,29 @@ def test_what_was_written_can_be_read_though_the_file_goes_on(ending: str, tmp_p
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
+def test_what_a_full_disk_took_can_be_read(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from piase_gym.runs.log_file import raw_lines
+
+    def refuse(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / f"run.jsonl{ending}"
+    sink = FileSink(path)
+    sink.write(b"one\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            sink.write(b"two\n")
+    sink.close()
+    told = list(raw_lines(path))
+    assert isinstance(told[0], tuple)
+    assert told[0][1] == b"one"
+    assert not any("damaged" in str(line) for line in told), "the end counted what was lost"
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
 def test_a_log_is_kept_until_there_is_something_to_write_in_its_place(
     ending: str, tmp_path: Path
 ) -> None:

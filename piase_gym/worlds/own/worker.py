@@ -50,14 +50,18 @@ class RemoteDriver:
 
     def _begin(self) -> None:
         """Start a process with a new environment."""
-        path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-c", CODE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
-            **OWN_GROUP,
-        )
+        try:
+            path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+            self._process = process = subprocess.Popen(
+                [sys.executable, "-c", CODE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": path},
+                **OWN_GROUP,
+            )
+        except OSError as error:  # too many processes or open files, or a folder that is gone
+            problem = f"its process cannot be started: {error.strerror}"
+            raise FaultyError(Reason.DIED, problem) from None
         self._answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._due = 0
         reader = threading.Thread(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import multiprocessing
 import os
@@ -20,7 +21,7 @@ import pytest
 
 import piase_gym
 from piase_gym.core.commands import Command
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ConfigError, UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database, from_file, read_schema
 from piase_gym.worlds.sql_query.levels.domains import build
 from piase_gym.worlds.sql_query.rules import engine
@@ -48,6 +49,15 @@ def content(database: Database) -> list[tuple[Any, ...]]:
         connection.deserialize(database.image)
         tables = [table.name for table in database.schema]
         return [row for name in tables for row in connection.execute(f"SELECT * FROM {name}")]
+
+
+def test_a_machine_that_starts_no_process_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **_more: Any) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with pytest.raises(UnsupportedError, match="cannot be started: Too many open files"):
+        engine.Worker()._start()
 
 
 def test_there_are_enough_attempts() -> None:

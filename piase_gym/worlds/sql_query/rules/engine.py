@@ -312,20 +312,24 @@ class Worker:
         """Start the process, without the caller's environment and packages."""
         path = pathlib.Path(__file__).with_name("worker.py")
         heap, self._spent = HEAP - ROOM + self._room, 0.0
-        self._process = process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(path), str(self._room), str(heap)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _KEPT if name in os.environ},
-            **OWN_GROUP,
-        )
+        refusal = "SqlQuery: the process that runs SQL cannot be started"
+        try:
+            self._process = process = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(path), str(self._room), str(heap)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={name: os.environ[name] for name in _KEPT if name in os.environ},
+                **OWN_GROUP,
+            )
+        except OSError as error:
+            raise UnsupportedError(f"{refusal}: {error.strerror}") from None
         self._answers = queue.SimpleQueue()
         pipes = process.stdout, self._answers
         threading.Thread(target=_read_all, args=pipes, name="sql", daemon=True).start()
         self._ask(("", (), "", False, tuple(Limits()), None), START)
         if self._process is None:
-            raise UnsupportedError("SqlQuery: the process that runs SQL cannot be started")
+            raise UnsupportedError(refusal)
         return process
 
     def stop(self) -> None:
