@@ -87,10 +87,13 @@ def _to_sqlite(rows: Iterator[Row], place: Path) -> None:
 
 
 def _to_hdf5(rows: Iterator[Row], place: Path) -> None:
-    """Write a group ``events`` with one dataset per field; the data is JSON."""
+    """Write a group ``events`` with one dataset per field; the data is JSON.
+
+    The file is made in memory: where a disk is full, HDF5 crashes.
+    """
     h5py = need("h5py", "HDF5")
     text = h5py.string_dtype("utf-8")
-    whole = io.BytesIO()  # where a disk is full, HDF5 crashes
+    whole = io.BytesIO()
     with h5py.File(whole, "w") as file:
         group, done = file.create_group("events"), 0
         while batch := list(islice(rows, BATCH)):
