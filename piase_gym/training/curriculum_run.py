@@ -1,10 +1,10 @@
-"""Training through a curriculum, with the PPO of `examples/ppo_batch.py`.
+"""Training through a curriculum, with the PPO of `piase_gym.training.ppo`.
 
-One policy plays all agents. A run lives in a folder: ``settings.json``, ``progress.json`` (the
-agents' progress), ``path.jsonl`` (a row for each update), ``actions.bin`` (what was played),
-``policy.pt`` (a checkpoint, which ``ppo:...`` plays), and a log, if one is asked for. A run that
-was interrupted, at whatever moment, continues from its last checkpoint, and ends as if it had not
-been interrupted.
+One policy plays all agents. A run lives in a folder: ``settings.json``, ``curriculum.json`` (a
+copy), ``progress.json`` (the agents' progress), ``path.jsonl`` (a row for each update),
+``actions.bin`` (what was played), ``policy.pt`` (a checkpoint, which ``ppo:...`` plays), and a log,
+if one is asked for. A run that was interrupted, at whatever moment, continues from its last
+checkpoint, and ends as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from piase_gym.core.jsonable import jsonable
 from piase_gym.curricula import ProgressStore, load
 from piase_gym.curricula.attempts import EpisodeCounts
 from piase_gym.curricula.directors import director_name
+from piase_gym.curricula.export import dumps
 from piase_gym.curricula.learning_path import PATH, PROGRESS, read_rows
 from piase_gym.errors import ConfigError, StorageError, TrainingError
 from piase_gym.training import ppo_settings
@@ -40,6 +41,7 @@ from piase_gym.training.action_recording import (
 )
 from piase_gym.training.curriculum_env import controller_of, make_curriculum_env
 from piase_gym.training.curriculum_settings import (
+    CURRICULUM,
     LOG,
     POLICY,
     PPO,
@@ -178,6 +180,7 @@ class CurriculumTraining:
         self._save()
         for name in (ACTIONS, ADVANTAGES, PATH) if self._scored else (ACTIONS, PATH):
             write_whole(self.folder / name, b"")
+        write_whole(self.folder / CURRICULUM, dumps(self.curriculum).encode())
         write_json(self.folder / SETTINGS, dataclasses.asdict(self.settings))
         self.controller.save()
 

@@ -22,6 +22,7 @@ from piase_gym.envs.arguments import resolve
 from piase_gym.errors import ConfigError, MissingExtraError, StorageError, require_count
 
 SETTINGS, POLICY, LOG = "settings.json", "policy.pt", "log.jsonl"
+CURRICULUM = "curriculum.json"
 PPO: Mapping[str, Any] = {"minibatch": 512, "epochs": 3}
 """Where these trainings differ from the defaults of the example: many small updates."""
 LATER = ("steps", "whole", "log")

@@ -339,8 +339,8 @@ def test_settings_of_the_ppo_reach_it(tmp_path: Path) -> None:
 
 def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
     runs = []
-    for name in "ab":
-        run = run_of(tmp_path / name, seed=2, whole=True)
+    for name, curriculum in (("a", CORNER), ("b", tmp_path / "a" / "curriculum.json")):
+        run = run_of(tmp_path / name, seed=2, whole=True, curriculum=str(curriculum))
         look = run.train()
         run.close()
         assert look.steps == run.trainer.steps == 1024
@@ -349,7 +349,8 @@ def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path)
         times = [m.at for m in learning_path.moves]
         assert times == sorted(times)
         assert 0 < times[0] <= times[-1] <= 1024
-        runs.append((tmp_path / name / "progress.json").read_bytes())
+        files = "progress.json", "path.jsonl", "actions.bin", "curriculum.json"
+        runs.append([(tmp_path / name / file).read_bytes() for file in files])
     assert runs[0] == runs[1]
 
 
