@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-import piase_gym
 from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.core.world import World
+from piase_gym.training.environments import make_envs
 from piase_gym.training.networks import Policy
 
 HELD_OUT = SEEDS["held_out"]
@@ -35,7 +35,7 @@ def evaluate(
     policy: Policy | Sequence[Policy], task: Any, greedy: bool = False, **config: Any
 ) -> float:
     """Return the share of agents that win, in one episode of each held-out seed."""
-    seeds = held_out_seeds(piase_gym.batch_env(task, num_envs=1, **config).world)
+    seeds = held_out_seeds(make_envs(task, 1, "disabled", **config).world)
     return float(play(policy, task, seeds, greedy, **config).mean())
 
 
@@ -70,7 +70,7 @@ def play_returns(
         greedy: Whether to take the most probable actions instead of sampling.
         config: Further arguments of `batch_env`.
     """
-    env = piase_gym.batch_env(task, num_envs=len(seeds), autoreset="disabled", **config)
+    env = make_envs(task, len(seeds), "disabled", **config)
     generator = torch.Generator().manual_seed(int(seeds[0]))
     shown, infos = env.reset(list(seeds))
     shape = infos["alive"].shape

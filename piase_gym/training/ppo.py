@@ -1,4 +1,4 @@
-"""PPO over `piase_gym.batch_env`: thousands of environments, one policy for all agents.
+"""PPO over batches of environments, thousands where a kernel steps them: one policy for all agents.
 
     python examples/ppo_batch.py piase/GridWorld-FourRooms-8x8-v1
     python examples/ppo_batch.py piase/GridWorld-DoorKey-6x6-v1 --seeds 0 1 2 --out results.json
@@ -51,6 +51,7 @@ from piase_gym.benchmarks.evaluation.statistics import wilson
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.files import require_folder, write_json
 from piase_gym.errors import ConfigError
+from piase_gym.training.environments import make_envs
 from piase_gym.training.networks import Choice, Policy, make_room
 from piase_gym.training.playing import HELD_OUT, evaluate, play, play_returns
 from piase_gym.training.ppo_settings import OPTIONS, Settings, check_self_play
@@ -266,10 +267,9 @@ class Trainer:
         if isinstance(task, str):
             own, config = config, training_config(task, config, settings.training_reward)
             mode = "next_step" if whole else "same_step"
-            self.env = piase_gym.batch_env(
-                task, num_envs=settings.num_envs, autoreset=mode, **config
-            )
-            train_apart(self.env)
+            self.env = make_envs(task, settings.num_envs, mode, **config)
+            for runner in getattr(self.env, "runners", [self.env]):
+                train_apart(runner)
             if settings.training_reward == "own_costs_later":
                 plain = piase_gym.batch_env(task, num_envs=1, **own)
                 self.own_costs = self.env.add_config(plain.configs[0])
@@ -457,7 +457,7 @@ class Trainer:
 
 def run(task: str, settings: Settings, seed: int, console: Console) -> dict[str, Any]:
     """Train and evaluate once; return the result as a JSON-able value."""
-    warm = piase_gym.batch_env(task, num_envs=1)
+    warm = make_envs(task, 1, "same_step")
     warm.reset(seed)
     warm.step(np.zeros((1, len(warm.agents)), np.int64))  # compiles, if this is the first time
     start, reported = time.process_time(), 0

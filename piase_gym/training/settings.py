@@ -31,12 +31,14 @@ from piase_gym.training.ppo_settings import (
     Weight,
     check_self_play,
 )
+from piase_gym.worlds.array_world import steps_in_batches
 
 ALGORITHMS = ("batch_ppo", "ippo", "maskable_ppo", "ppo")
 """``ppo`` and ``maskable_ppo`` train the first agent alongside partners, ``maskable_ppo`` with
 masks; ``ippo`` trains one policy that all agents share, with masks where actions are discrete.
-``batch_ppo`` does the same for array worlds with the PPO of `piase_gym.training.ppo`, many times
-as fast; only it has the settings `OF_BATCH_PPO`, and only the others have `OF_SB3`."""
+``batch_ppo`` does the same with the PPO of `piase_gym.training.ppo`, many times as fast where a
+kernel steps the world; only it has the settings `OF_BATCH_PPO`, and only the others have
+`OF_SB3`."""
 SHARED = ("ippo", "batch_ppo")
 """Algorithms that train every agent that is not a partner."""
 OF_BATCH_PPO = ("reward_scale", "training_reward", "memory", "roles", "central", "self_play")
@@ -150,8 +152,12 @@ class TrainSettings(BaseModel):
             raise ConfigError(
                 f"maskable_ppo needs discrete actions; {world.name} has none: use ppo"
             )
-        if self.algo == "batch_ppo" and not world.capabilities.batched:
-            raise ConfigError(f"batch_ppo needs a batched kernel; {world.name} has none: use ippo")
+        if self.algo == "batch_ppo" and not world.capabilities.discrete:
+            raise ConfigError(f"batch_ppo needs discrete actions; {world.name} has none: use ippo")
+        later = self.training_reward == "own_costs_later"
+        if (self.central or later) and not steps_in_batches(world):
+            what = "central" if self.central else "training_reward 'own_costs_later'"
+            raise ConfigError(f"{what} needs a batched kernel; {world.name} has none")
         return world
 
     def differences(self, other: TrainSettings) -> list[str]:

@@ -339,8 +339,8 @@ def test_settings_of_the_ppo_reach_it(tmp_path: Path) -> None:
 
 def test_a_run_leaves_its_path_and_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
     runs = []
-    for name, curriculum in (("a", CORNER), ("b", tmp_path / "a" / "curriculum.json")):
-        run = run_of(tmp_path / name, seed=2, whole=True, curriculum=str(curriculum))
+    for name, source in (("a", CORNER), ("b", tmp_path / "a" / "curriculum.json")):
+        run = run_of(tmp_path / name, seed=2, whole=True, curriculum=str(source))
         look = run.train()
         run.close()
         assert look.steps == run.trainer.steps == 1024
