@@ -108,7 +108,10 @@ class ParallelEnvs:
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], Infos]:
-        """Let everyone who is in play act once, actions (environments, agents)."""
+        """Let everyone who is in play act once, actions (environments, agents).
+
+        ``infos["final_obs"]`` is what was seen before resets, which ``_final_obs`` marks.
+        """
         grid = self._alive.shape
         rewards, results = np.zeros(grid), np.zeros(grid, np.uint8)
         terminated, truncated = np.zeros(grid, np.bool_), np.zeros(grid, np.bool_)
@@ -127,8 +130,9 @@ class ParallelEnvs:
                     )
                     results[e, a] = RESULTS.index(infos[name].get("result"))
             self._look(e, shown)
+            last[e] = self._shown[e]
             if not env.agents and self.autoreset == "same_step":
-                last[e], ended[e] = self._shown[e], True
+                ended[e] = True
                 self._look(e, env.reset()[0])
         more = {"final_obs": last, "_final_obs": ended, "result": results}
         return self._shown.copy(), rewards, terminated, truncated, {**self._infos(), **more}

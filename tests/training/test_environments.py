@@ -62,6 +62,7 @@ def test_they_are_stepped_as_a_batch_is(
         if autoreset == "same_step":
             ended = told["_final_obs"]
             assert (infos["_final_obs"] == ended).all()
+            assert (infos["final_obs"][~ended] == shown[~ended]).all()
             last = ended[:, None] & (brought[1] | brought[2])
             assert (infos["final_obs"][last] == told["final_obs"][last]).all()
             over += int(ended.sum())
