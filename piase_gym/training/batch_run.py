@@ -101,6 +101,11 @@ class BatchRun(Session):
                 raise StorageError(f"{self.folder.path} cannot be written: {error}") from error
         return self.write_result(self.policy_file, self.steps)
 
+    def close(self) -> None:
+        """Close the environments."""
+        self.trainer.env.close()
+        super().close()
+
     def _look(self) -> None:
         """Play the dev seeds on the task as it is, and keep the policies if none were better."""
         policies, task = self.trainer.policies, self.settings.task

@@ -52,6 +52,13 @@ def make_envs(
     return ParallelEnvs([first, *more], autoreset)
 
 
+def has_kernel(task: Any, **config: Any) -> bool:
+    """Return whether `make_envs` returns a `BatchEnv`."""
+    envs = make_envs(task, 1, "disabled", **config)
+    envs.close()
+    return not isinstance(envs, ParallelEnvs)
+
+
 class ParallelEnvs:
     """Environments of any world, stepped one after the other as `BatchEnv` steps its slots.
 

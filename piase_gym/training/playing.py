@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from piase_gym.benchmarks.evaluation.levels import is_fixed, seeds_in
 from piase_gym.benchmarks.evaluation.protocol import SEEDS
 from piase_gym.core.world import World
-from piase_gym.training.environments import make_envs
+from piase_gym.training.environments import has_kernel, make_envs
 from piase_gym.training.networks import Policy
 
+AT_ONCE = 50
+"""Episodes that are played at once where no kernel steps the world: each has an environment."""
 HELD_OUT = SEEDS["held_out"]
 """Seeds that no training begins with: a batch starts with s, s + 1, ... and goes on with hashes of
 63 bits. Their levels may still be levels that training drew; see `held_out_seeds`."""
@@ -70,6 +72,13 @@ def play_returns(
         greedy: Whether to take the most probable actions instead of sampling.
         config: Further arguments of `batch_env`.
     """
+    if len(seeds) > AT_ONCE and not has_kernel(task, **config):
+        starts = range(0, len(seeds), AT_ONCE)
+        parts = [
+            play_returns(policy, task, seeds[k : k + AT_ONCE], greedy, **config) for k in starts
+        ]
+        won, returns = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return won, returns
     env = make_envs(task, len(seeds), "disabled", **config)
     generator = torch.Generator().manual_seed(int(seeds[0]))
     shown, infos = env.reset(list(seeds))
@@ -96,4 +105,5 @@ def play_returns(
     seats = [env.world.agents.index(name) for name in env.agents]
     worlds = map(env.single, range(len(seeds)))  # a terminated agent may also have lost
     won = np.array([[world.result(seat) == "won" for seat in seats] for world in worlds])
+    env.close()
     return won, returns

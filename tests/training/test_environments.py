@@ -16,7 +16,7 @@ from piase_gym.errors import ConfigError
 
 torch = pytest.importorskip("torch")
 
-from piase_gym.training import environments, ppo  # noqa: E402
+from piase_gym.training import environments, playing, ppo  # noqa: E402
 from piase_gym.training.batch_run import load_policies  # noqa: E402
 from piase_gym.training.environments import ParallelEnvs, make_envs  # noqa: E402
 from piase_gym.training.train import TrainSettings, train  # noqa: E402
@@ -100,7 +100,9 @@ def test_training_learns_the_same_in_both(tmp_path: Path, monkeypatch: pytest.Mo
     assert all(torch.equal(value, other[name]) for name, value in one.items())
 
 
-def test_a_broken_run_in_words_ends_as_an_unbroken_one(tmp_path: Path) -> None:
+def test_a_broken_run_in_words_ends_as_an_unbroken_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = settings(task="piase/TextRoom-Recall-4-v3")
     whole = train(plan, tmp_path / "whole")
 
@@ -115,8 +117,15 @@ def test_a_broken_run_in_words_ends_as_an_unbroken_one(tmp_path: Path) -> None:
     one, other = parameters(tmp_path / "whole"), parameters(tmp_path / "parts")
     assert all(torch.equal(value, other[name]) for name, value in one.items())
     (policy,) = load_policies(whole.policy)
-    won = ppo.play(policy, "piase/TextRoom-Recall-4-v3", list(range(6)))
-    assert won.shape == (6, 1)
+    made: list[int] = []
+    make = playing.make_envs
+    monkeypatch.setattr(playing, "make_envs", lambda *a, **k: made.append(a[1]) or make(*a, **k))
+    whole_part = ppo.play_returns(policy, plan.task, range(7), greedy=True)
+    monkeypatch.setattr(playing, "AT_ONCE", 3)
+    in_parts = ppo.play_returns(policy, plan.task, range(7), greedy=True)
+    assert made == [7, 3, 3, 1]
+    assert all((one == other).all() for one, other in zip(whole_part, in_parts, strict=True))
+    assert in_parts[0].shape == in_parts[1].shape == (7, 1)
     played = evaluate({"trained": f"ppo:{whole.policy}"}, RECALL, episodes=6, references={})
     assert len(played.of("piase/TextRoom-Recall-4-v3", "trained")) == 6
 
