@@ -44,6 +44,7 @@ def make_envs(
     make = functools.partial(piase_gym.parallel_env, view="vector", actions="discrete")
     first = make(task, partners=partners, **config)
     if steps_in_batches(first.world):
+        first.close()
         options: dict[str, Any] = {"partners": partners, **config}
         return piase_gym.batch_env(task, num_envs=num_envs, autoreset=autoreset, **options)
     rest = check_singles(num_envs, first.world.name) - 1
@@ -130,11 +131,8 @@ class ParallelEnvs:
             shown, earned, over, cut, infos = env.step(acts)
             for a, name in enumerate(self.agents):
                 if name in earned:
-                    rewards[e, a], terminated[e, a], truncated[e, a] = (
-                        earned[name],
-                        over[name],
-                        cut[name],
-                    )
+                    rewards[e, a], terminated[e, a] = earned[name], over[name]
+                    truncated[e, a] = cut[name]
                     results[e, a] = RESULTS.index(infos[name].get("result"))
             self._look(e, shown)
             last[e] = self._shown[e]
