@@ -33,6 +33,7 @@ from piase_gym.core.files import write_whole
 from piase_gym.core.world import World
 from piase_gym.envs.batch import BatchEnv
 from piase_gym.envs.runner import EpisodeRunner
+from piase_gym.envs.sync_batch import SyncBatch
 from piase_gym.errors import SuiteError, suggest
 from piase_gym.names import task_fields
 from piase_gym.registry import list_tasks, load, make_config, missing, task_spec, world_spec
@@ -133,12 +134,13 @@ def keep_to(
     return lambda: setattr(env, "admits", None)
 
 
-def train_apart(env: BatchEnv | EpisodeRunner) -> None:
+def train_apart(env: BatchEnv | SyncBatch | EpisodeRunner) -> None:
     """Let a trainer's environments play training levels only, and all levels of fixed tasks.
 
     Every trainer of `piase_gym.training` calls this, so that it never meets held-out levels.
     """
-    keep_to(env, "train", spare_fixed=True)
+    for each in env.runners if isinstance(env, SyncBatch) else [env]:
+        keep_to(each, "train", spare_fixed=True)
 
 
 def is_fixed(world: World[Any, Any]) -> bool:

@@ -65,8 +65,7 @@ def theirs(seed: int, folder: Path) -> str:
     from piase_gym.benchmarks.evaluation.levels import train_apart
 
     vec = sb3_vec(TASK, num_envs=8, infos="none")
-    for runner in vec.runners:
-        train_apart(runner)
+    train_apart(vec.batch)
     model = PPO("MlpPolicy", vec, seed=seed, device="cpu")
     model.learn(BUDGET)
     model.save(folder / "model.zip")

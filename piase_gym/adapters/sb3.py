@@ -4,187 +4,289 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from piase_gym.adapters.checks import Source, own_env, require_vector
-from piase_gym.adapters.sb3_base import AgentVecEnv, VecStep
 from piase_gym.agents.base import Agent
 from piase_gym.core.commands import RESULTS, Result
 from piase_gym.core.config import WorldConfig
+from piase_gym.core.rng import check_seed, spread_seeds
+from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.world import World
+from piase_gym.envs.actions import to_indices
 from piase_gym.envs.arguments import characters_of, resolve
-from piase_gym.envs.batch import BatchEnv, lone_learner
-from piase_gym.envs.batch_checks import check_singles
-from piase_gym.envs.observations import open_masks
-from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
+from piase_gym.envs.batch import BatchEnv, Step, lone_learner
+from piase_gym.envs.observations import ObservationStyle
 from piase_gym.envs.partners import Partners, read_partners
-from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import ConfigError, PiaseError, SnapshotError
+from piase_gym.envs.pictures import SizeFitter
+from piase_gym.envs.sync_batch import SyncBatch, sync_batch
+from piase_gym.envs.window import Window
+from piase_gym.errors import (
+    ActionError,
+    ConfigError,
+    MissingExtraError,
+    SnapshotError,
+    UnsupportedError,
+    require_known,
+)
 from piase_gym.registry import load
-from piase_gym.worlds.array_world import steps_in_batches
+from piase_gym.worlds.array_world import ArrayWorld, steps_in_batches
 
+if TYPE_CHECKING:
+    from stable_baselines3.common.monitor import Monitor
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import tile_images
+else:
+    try:
+        from stable_baselines3.common.monitor import Monitor
+        from stable_baselines3.common.vec_env import VecEnv
+        from stable_baselines3.common.vec_env.base_vec_env import tile_images
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("sb3_vec", "train") from error
+
+RENDER_MODES = ("rgb_array", "human")
+"""How SB3 can draw slots."""
 _WON = RESULTS.index(Result.WON)
 
 
-class BatchVecEnv(AgentVecEnv):
-    """A batch of an array world, stepped by its kernel; see `AgentVecEnv`."""
+class AgentVecEnv(VecEnv):
+    """Several environments as an SB3 VecEnv with parameters shared by all agents.
 
-    def __init__(
-        self, batch: BatchEnv, render_mode: str | None = "rgb_array", infos: str = "full"
-    ) -> None:
-        """Build the VecEnv on a batch that resets in the same step."""
-        self.batch = batch
-        agents = len(batch.agents)
-        seen, acts = batch.observation_space, batch.action_space
-        self._idle = np.arange(acts.n) == batch.world.commands.index(batch.world.noop)
-        super().__init__(batch.num_envs, agents, seen, acts, render_mode, infos)
-
-    @property
-    def runners(self) -> list[BatchEnv | EpisodeRunner]:
-        """What runs the episodes."""
-        return [self.batch]
-
-    def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
-        shown, _ = self.batch.reset(seed)
-        return shown, self.batch.alive(), self.batch.seeds().tolist()
-
-    def _step_all(self, actions: NDArray[Any]) -> VecStep:
-        shown, rewards, terminated, truncated, infos = self.batch.step(actions)
-        ended, last = infos["_final_obs"], infos["final_obs"]
-        won = infos["result"] == _WON if "result" in infos else np.zeros_like(terminated)
-        alive = self.batch.alive()
-        return VecStep(shown, alive, rewards, terminated, truncated, won, ended, last)
-
-    def _masks(self) -> NDArray[Any]:
-        return np.where(self.batch.alive()[..., None], self.batch.masks(), self._idle)
-
-    def _draw(self, env: int) -> Any:
-        return self.batch.draw(env)
-
-    def _save(self) -> Any:
-        return self.batch.snapshot()
-
-    def _load(self, kept: Any) -> NDArray[np.bool_]:
-        self.batch.restore(kept)
-        return self.batch.alive()
-
-    def close(self) -> None:
-        """Release memory, and close the window."""
-        self.batch.close()
-        super().close()
-
-
-class ParallelVecEnv(AgentVecEnv):
-    """ParallelEnvs of any world, stepped one after the other; see `AgentVecEnv`.
-
-    Args:
-        envs: Environments with ``view="vector"`` and the same agents and spaces.
+    Slot ``e * agents + a`` is agent a of environment e. When an agent ends before the others, its
+    slot goes on with zeros for observations, no reward and a mask that allows something, until the
+    environment resets; it begins in the same way if its agent enters after the reset. To the
+    learner such a stretch is an episode of its own; it has no ``episode`` and ``is_success`` in its
+    infos, so it does not count in SB3's statistics.
     """
 
     def __init__(
         self,
-        envs: Sequence[WorldParallelEnv],
+        batch: BatchEnv | SyncBatch,
         render_mode: str | None = "rgb_array",
         infos: str = "full",
     ) -> None:
-        """Build the VecEnv on the environments."""
-        self.envs = list(envs)
-        first = self.envs[0]
-        self._names = first.possible_agents
-        name = self._names[0]
-        seen, acts = first.observation_space(name), first.action_space(name)
-        super().__init__(len(self.envs), len(self._names), seen, acts, render_mode, infos)
-        shape, dtype = seen.shape or (), seen.dtype
-        self._shown = np.zeros((self._envs, self._agents, *shape), dtype)
-        self._bits: NDArray[Any] | None = None
-        if isinstance(acts, Discrete):
-            self._bits = np.zeros((self._envs, self._agents, int(acts.n)), np.int8)
+        """Build the VecEnv on environments that reset in the same step.
 
-    @property
-    def runners(self) -> list[BatchEnv | EpisodeRunner]:
-        """What runs the episodes."""
-        return [env.runner for env in self.envs]
+        Raises:
+            ConfigError: If there is no such render mode here, or no such infos.
+        """
+        self._style = ObservationStyle("vector", infos=infos)
+        self._style.check()
+        acts: Any = batch.action_space
+        if infos == "mask" and not isinstance(acts, Discrete):
+            raise ConfigError("continuous actions have no masks; allowed: infos='full', 'none'")
+        if render_mode is not None:
+            require_known("render_mode", render_mode, RENDER_MODES)
+        self.batch = batch
+        self._agents = len(batch.agents)
+        self._idle: Any = True
+        """What the masks of agents that are not in play allow."""
+        if isinstance(batch.world, ArrayWorld):
+            self._idle = np.arange(acts.n) == batch.world.commands.index(batch.world.noop)
+        self._seed: int | None = None
+        self._actions: NDArray[Any] = np.zeros(0)
+        self.render_mode = render_mode
+        self._window = Window() if render_mode == "human" else None
+        self._pictures = SizeFitter()
+        super().__init__(batch.num_envs * self._agents, batch.observation_space, acts)
+        self.metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 8}
+        self._returns = np.zeros(self.num_envs)
+        self._lengths = np.zeros(self.num_envs, np.int64)
+        self._playing = np.zeros(self.num_envs, np.bool_)
 
-    def _reset_all(self, seed: int | None) -> tuple[NDArray[Any], NDArray[np.bool_], list[int]]:
-        for number, env in enumerate(self.envs):
-            self._look(number, env.reset(None if seed is None else seed + number)[0])
-        seeds = [int(env.runner.seed or 0) for env in self.envs]
-        return self._shown.copy(), self._alive(), seeds
+    def set_options(self, options: Any = None) -> None:
+        """Refuse options of resets: slots have none.
 
-    def _step_all(self, actions: NDArray[Any]) -> VecStep:
-        for e, env in enumerate(self.envs):  # before the first one acts
-            for name in env.agents:
-                env.check_action(name, actions[e, self._names.index(name)])
-        grid = (self._envs, self._agents)
-        rewards, ended = np.zeros(grid), np.zeros(self._envs, np.bool_)
-        terminated, truncated, won = (np.zeros(grid, np.bool_) for _ in range(3))
-        last = np.zeros_like(self._shown)
-        for e, env in enumerate(self.envs):
-            acts = {n: actions[e, self._names.index(n)] for n in env.agents}
-            shown, earned, over, cut, infos = env.step(acts)
-            for name, reward in earned.items():
-                a = self._names.index(name)
-                rewards[e, a], terminated[e, a], truncated[e, a] = reward, over[name], cut[name]
-                won[e, a] = infos[name].get("result") == Result.WON
-            self._look(e, shown)
-            if not env.agents:
-                last[e], ended[e] = self._shown[e], True
-                self._look(e, env.reset()[0])
-        shown_now = self._shown.copy()
-        alive = self._alive()
-        return VecStep(shown_now, alive, rewards, terminated, truncated, won, ended, last)
+        Raises:
+            UnsupportedError: If there are any.
+        """
+        if options:
+            raise UnsupportedError(
+                "slots take no options at a reset; make the VecEnv with the config, or give it a "
+                "batch_env, and call its reconfigure"
+            )
+        super().set_options(None)
 
-    def _look(self, number: int, shown: Mapping[str, Any]) -> None:
-        """Take over observations and masks of an environment."""
-        env = self.envs[number]
-        self._shown[number] = 0
-        for name, vector in shown.items():
-            self._shown[number, self._names.index(name)] = vector
-        if self._bits is not None:
-            masks = open_masks(env.world.masks())
-            for seat, name in enumerate(self._names):
-                self._bits[number, seat] = masks[env.world.agents.index(name)]
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed the next reset: environment e gets ``seed + e``.
 
-    def _alive(self) -> NDArray[np.bool_]:
-        """Return which agents are in play."""
-        return np.array([[name in env.agents for name in self._names] for env in self.envs])
+        Raises:
+            ConfigError: If it is no seed.
+        """
+        seeds = spread_seeds(None if seed is None else check_seed(seed), self.batch.num_envs)
+        self._seed = seeds[0]
+        return seeds
 
-    def _masks(self) -> NDArray[Any] | None:
-        self.envs[0].runner.require_episode()
-        return self._bits
+    def reset(self) -> NDArray[Any]:
+        """Start all episodes and return observations (slots, length)."""
+        shown, _ = self.batch.reset(self._seed)
+        self._seed = None
+        self._returns[:], self._lengths[:] = 0.0, 0
+        self._playing = self.batch.alive().reshape(-1)
+        self.reset_infos = self._rows()
+        if self._style.full:
+            seeds = np.repeat(self.batch.seeds(), self._agents)
+            for row, seed in zip(self.reset_infos, seeds, strict=True):
+                row["seed"] = int(seed)
+        return self._flat(shown)
 
-    def _draw(self, env: int) -> Any:
-        self.envs[env].runner.require_episode()
-        return self.envs[env].world.rgb()
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Take the actions, one per slot."""
+        self._actions = actions
 
-    def _save(self) -> Any:
-        return [env.snapshot() for env in self.envs]
+    def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
+        """Let everyone act; return observations, rewards, dones and infos by slot."""
+        given = self._checked(self._actions)
+        shape = (self.batch.num_envs, self._agents, *given.shape[1:])
+        found = self.batch.step(given.reshape(shape))
+        shown, earned, terminated, truncated, infos = found
+        alive = self.batch.alive().reshape(-1)
+        entered = alive & ~self._playing  # their wait is over
+        dones = (terminated | truncated | infos["_final_obs"][:, None]).reshape(-1) | entered
+        rewards = earned.reshape(-1)
+        self._returns += rewards
+        self._lengths += 1
+        rows = self._rows()
+        for slot in np.flatnonzero(dones).tolist():
+            rows[slot].update(self._end(slot, found))
+        self._returns[dones], self._lengths[dones] = 0.0, 0
+        self._playing = alive
+        shown = self._flat(shown)
+        if not self._playing.all():  # who ended in this step has its last observation in the infos
+            shown = np.where(self._playing.reshape(-1, *[1] * (shown.ndim - 1)), shown, 0)
+        return shown, rewards.astype(np.float32), dones, rows
 
-    def _load(self, kept: Any) -> NDArray[np.bool_]:
-        if not isinstance(kept, list) or len(kept) != len(self.envs):
-            raise SnapshotError(f"this snapshot is not one of {len(self.envs)} environments")
-        before = [None if env.runner.never_reset else env.snapshot() for env in self.envs]
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return what the infos of every slot have in any step."""
+        if self._style.infos == "mask":
+            return [{"action_mask": mask} for mask in self.action_masks()]
+        return [{} for _ in range(self.num_envs)]
+
+    def _checked(self, actions: Any) -> NDArray[Any]:
+        """Return the actions of all slots as an array.
+
+        Raises:
+            ActionError: If it is not one action a slot.
+        """
+        if isinstance(self.action_space, Discrete):
+            return to_indices(actions, (self.num_envs,))
+        wanted = (self.num_envs, *(self.action_space.shape or ()))
+        if np.shape(actions) != wanted:
+            message = f"arrays of shape {wanted}, not {np.shape(actions)}"
+            raise ActionError(f"actions are {message}")
+        return np.asanyarray(actions)
+
+    def _end(self, slot: int, found: Step) -> dict[str, Any]:
+        """Return the infos of a slot whose episode, or whose wait, is over."""
+        env, agent = divmod(slot, self._agents)
+        shown, _, _, truncated, infos = found
+        last = infos["final_obs"] if infos["_final_obs"][env] else shown
+        if not self._playing[slot]:
+            last = np.zeros_like(last)
+        bootstrapped = not self.batch.world.tells_limits
+        row: dict[str, Any] = {
+            "terminal_observation": last[env, agent].copy(),
+            "TimeLimit.truncated": bootstrapped and bool(truncated[env, agent]),
+        }
+        if not self._style.full:
+            return row
+        row["won"] = won = bool(infos["result"][env, agent] == _WON)
+        if self._playing[slot]:
+            row["is_success"] = won
+            row["episode"] = {"r": float(self._returns[slot]), "l": int(self._lengths[slot])}
+        return row
+
+    def _flat(self, shown: NDArray[Any]) -> NDArray[Any]:
+        """Return (envs, agents, length) as (slots, length)."""
+        return shown.reshape(self.num_envs, *shown.shape[2:])
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the masks of all slots, shape (slots, actions)."""
+        if not isinstance(self.action_space, Discrete):
+            raise AttributeError("continuous actions have no masks")
+        masks = np.where(self.batch.alive()[..., None], self.batch.masks(), self._idle)
+        return masks.reshape(self.num_envs, -1).astype(np.bool_)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Return the environments and the running statistics as a JSON-serializable value."""
+        counts = {"returns": self._returns.tolist(), "lengths": self._lengths.tolist()}
+        return {"envs": self.batch.snapshot(), **counts}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Restore a snapshot of as many environments of the same config.
+
+        Raises:
+            SnapshotError: If it is of something else, or damaged.
+        """
         try:
-            for env, snapshot in zip(self.envs, kept, strict=True):
-                env.restore(snapshot)
-        except PiaseError:
-            for env, own in zip(self.envs, before, strict=True):
-                if own is not None:
-                    env.restore(own)
-            raise
-        for number, env in enumerate(self.envs):
-            self._look(number, env.observe_all()[0])
-        return self._alive()
+            returns = np.array(snapshot["returns"], np.float64)
+            lengths = np.array(snapshot["lengths"], np.int64)
+            envs = snapshot["envs"]
+        except DAMAGE as error:
+            raise SnapshotError(f"this snapshot is damaged: {error!r:.200}") from None
+        if not returns.shape == lengths.shape == self._returns.shape:
+            raise SnapshotError(f"this snapshot is not one of {self.num_envs} slots")
+        self.batch.restore(envs)
+        self._playing = self.batch.alive().reshape(-1)
+        self._returns, self._lengths = returns, lengths
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        """Answer ``action_masks``, which sb3-contrib's MaskablePPO asks for slot by slot."""
+        if method_name != "action_masks":
+            raise AttributeError(f"slots have no method {method_name!r}")
+        return list(self.action_masks()[list(self._get_indices(indices))])
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Return whether slots have an attribute."""
+        if attr_name == "action_masks":
+            return isinstance(self.action_space, Discrete)
+        return attr_name == "render_mode"
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return an attribute of each slot."""
+        slots = list(self._get_indices(indices))
+        if attr_name == "action_masks" and self.has_attr(attr_name):
+            return [lambda slot=slot: self.action_masks()[slot] for slot in slots]
+        if attr_name in ("render_mode", "spec"):
+            return [getattr(self, attr_name, None)] * len(slots)
+        raise AttributeError(f"slots have no attribute {attr_name!r}")
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Refuse: slots are rows of arrays."""
+        raise AttributeError(f"slots have no attribute {attr_name!r} that can be set")
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Any = None) -> list[bool]:
+        """Say that slots do what `Monitor` does, if infos tell of episodes.
+
+        SB3's ``evaluate_policy`` then takes those episodes; otherwise it would take waits for some.
+        """
+        told = wrapper_class is Monitor and self._style.full
+        return [told for _ in self._get_indices(indices)]
+
+    def render(self, mode: str | None = None) -> NDArray[np.uint8] | None:
+        """Draw all environments, tiled, as one picture, or in a window (``human``)."""
+        if (mode or self.render_mode) != "human":
+            return super().render(mode)
+        picture = tile_images(self.get_images())
+        self._window = self._window or Window()
+        self._window.show(np.asarray(picture, np.uint8), "sb3_vec", self.metadata["render_fps"])
+        return None
 
     def close(self) -> None:
         """Close the environments and the window."""
-        for env in self.envs:
-            env.close()
-        super().close()
+        self.batch.close()
+        if self._window is not None:
+            self._window.close()
+
+    def get_images(self) -> Sequence[NDArray[np.uint8]]:
+        """Return a picture of every environment (once each, not once per slot)."""
+        return self._pictures.fit([self.batch.draw(env) for env in range(self.batch.num_envs)])
 
 
 def sb3_vec(
@@ -246,7 +348,7 @@ def sb3_vec(
                 f"SB3 resets within a step, but this batch has autoreset={inside.autoreset!r}; "
                 "make it with autoreset='same_step'"
             )
-        return BatchVecEnv(env, render_mode, infos)
+        return AgentVecEnv(env, render_mode, infos)
     people: dict[str, Agent] = {}
     actions = None
     if not isinstance(env, str | WorldConfig):
@@ -293,19 +395,14 @@ def vec_of(
         dtype: The type of vectors.
         actions: ``"discrete"`` or ``"continuous"``; default: discrete ones where there are any.
     """
+    quiet = "full" if infos == "full" else "none"  # SB3 asks for masks; infos need none
     if steps_in_batches(world):
         seated: dict[str, Any] = {"partners": partners, "focal": focal}
-        # SB3 asks for masks; infos need none
-        quiet = "full" if infos == "full" else "none"
         batch = BatchEnv(world, num_envs, autoreset="same_step", infos=quiet, dtype=dtype, **seated)
-        return BatchVecEnv(batch, render_mode, infos)
-    num_envs = check_singles(num_envs, world.name)
+        return AgentVecEnv(batch, render_mode, infos)
     kind = actions or ("discrete" if world.capabilities.discrete else "continuous")
-    seats = [copy.deepcopy(read_partners(partners)) for _ in range(num_envs)]
     config = world.config
     world.close()
-    options: dict[str, Any] = {"infos": "full" if infos == "full" else "none", "dtype": dtype}
-    made = [
-        parallel_env(config, view="vector", actions=kind, partners=row, **options) for row in seats
-    ]
-    return ParallelVecEnv(made, render_mode, infos)
+    options: dict[str, Any] = {"infos": quiet, "dtype": dtype}
+    envs = sync_batch(config, num_envs, actions=kind, partners=partners, **options)
+    return AgentVecEnv(envs, render_mode, infos)

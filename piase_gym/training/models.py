@@ -32,8 +32,7 @@ def make_vec(
     seats = [i for i, name in enumerate(world.agents) if name not in partners]
     focal = seats[0] if len(seats) == 1 else -1
     vec = vec_of(settings.make_world(), settings.num_envs, partners, focal)
-    for env in vec.runners:
-        train_apart(env)
+    train_apart(vec.batch)
     if settings.normalize_rewards:
         return VecNormalize(vec, norm_obs=False, norm_reward=True, gamma=settings.gamma)
     return vec

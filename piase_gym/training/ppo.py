@@ -268,8 +268,7 @@ class Trainer:
             own, config = config, training_config(task, config, settings.training_reward)
             mode = "next_step" if whole else "same_step"
             self.env = make_envs(task, settings.num_envs, mode, **config)
-            for runner in getattr(self.env, "runners", [self.env]):
-                train_apart(runner)
+            train_apart(self.env)
             if settings.training_reward == "own_costs_later":
                 plain = piase_gym.batch_env(task, num_envs=1, **own)
                 self.own_costs = self.env.add_config(plain.configs[0])

@@ -109,7 +109,7 @@ def test_agents_that_end_early_wait_for_the_others() -> None:
 def test_who_waits_in_a_world_without_a_kernel_may_do_something() -> None:
     vec = sb3_vec("SqlQuery", num_envs=1, agents=2)
     vec.reset()
-    world = vec.envs[0].world  # type: ignore[attr-defined]
+    world = vec.batch.envs[0].world  # type: ignore[attr-defined]
     words = [str(world.command(0, k).verb) for k in vec.action_masks()[0].nonzero()[0]]
     skip, wait = (words.index(word) for word in ("skip", "wait"))
     assert vec.step(np.array([skip, wait]))[2].tolist() == [True, False]
@@ -173,7 +173,7 @@ def test_levels_of_several_sizes_are_filmed(tmp_path: Path) -> None:
     recorder = VecVideoRecorder(vec, str(tmp_path), lambda step: step == 0, video_length=7)
     vec.seed(0)
     recorder.reset()
-    assert len({env.world.rgb().shape for env in vec.envs}) > 1  # type: ignore[attr-defined]
+    assert len({env.world.rgb().shape for env in vec.batch.envs}) > 1  # type: ignore[attr-defined]
     for _ in range(8):
         recorder.step(np.zeros(3, int))
     recorder.close()
@@ -213,7 +213,7 @@ def test_a_parallel_env_brings_its_partners() -> None:
     assert vec.batch.partners[1] is not env.runner.partners[1]  # each has a state of its own
     assert sb3_vec(env, num_envs=2, partners={}).num_envs == 6
     rooms: Any = sb3_vec("TextRoom", 2, agents=2, partners={"agent_1": vec.batch.partners[1]})
-    one, two = (each.runner.partners[1] for each in rooms.envs)
+    one, two = (each.runner.partners[1] for each in rooms.batch.envs)
     assert one is not two
 
 

@@ -16,6 +16,7 @@ from piase_gym.envs.aec import aec_env
 from piase_gym.envs.batch import BatchEnv, batch_env
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.single import gym_env
+from piase_gym.envs.sync_batch import SyncBatch
 from piase_gym.errors import (
     EnvelopeError,
     PiaseError,
@@ -203,7 +204,11 @@ def look_of(env: Any) -> str:
         seen += [repr(runner.next_config), [v.tolist() for v in runner.world.vectors()]]
     batch = env if isinstance(env, BatchEnv) else getattr(env, "batch", None)
     if batch is not None:
-        seen += [batch.batch.obs.tolist(), batch.batch.masks.tolist(), batch.alive().tolist()]
+        seen += [batch.masks(), batch.alive(), batch.seeds()]
+    if isinstance(batch, BatchEnv):
+        seen.append(batch.batch.obs)
+    if isinstance(batch, SyncBatch):
+        seen += [env.world.vectors() for env in batch.envs]
     return json.dumps(seen, default=lambda part: np.asarray(part).tolist())
 
 

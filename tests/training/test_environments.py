@@ -12,13 +12,14 @@ from piase_gym.benchmarks import evaluate
 from piase_gym.benchmarks.evaluation.levels import level_of, part_of
 from piase_gym.benchmarks.evaluation.suites import Row, Suite
 from piase_gym.envs.batch import BatchEnv
+from piase_gym.envs.sync_batch import SyncBatch
 from piase_gym.errors import ConfigError
 
 torch = pytest.importorskip("torch")
 
 from piase_gym.training import environments, playing, ppo  # noqa: E402
 from piase_gym.training.batch_run import load_policies  # noqa: E402
-from piase_gym.training.environments import ParallelEnvs, make_envs  # noqa: E402
+from piase_gym.training.environments import make_envs  # noqa: E402
 from piase_gym.training.train import TrainSettings, train  # noqa: E402
 
 RECALL = Suite(name="recall", rows=(Row(task="piase/TextRoom-Recall-4-v3"),))
@@ -39,7 +40,7 @@ def test_they_are_stepped_as_a_batch_is(
     one_by_one(monkeypatch)
     envs = make_envs(**TAG, num_envs=5, autoreset=autoreset, partners=partners)
     assert type(batch) is BatchEnv
-    assert isinstance(envs, ParallelEnvs)
+    assert isinstance(envs, SyncBatch)
     assert (envs.agents, envs.num_envs) == (batch.agents, batch.num_envs)
     assert envs.observation_space == batch.observation_space
     assert envs.action_space == batch.action_space

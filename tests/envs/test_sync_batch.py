@@ -1,0 +1,85 @@
+"""Environments that are stepped one after the other, in the form of a batch."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from piase_gym.envs.parallel import parallel_env
+from piase_gym.envs.sync_batch import SyncBatch, sync_batch
+from piase_gym.errors import ActionError, ConfigError, SnapshotError
+
+TAG = "piase/GridWorld-Tag-10x10-4p-v2"
+
+
+def config_of(world: str, **fields: Any) -> Any:
+    """Return the config of a world."""
+    return parallel_env(world, **fields).world.config
+
+
+def everything(batch: SyncBatch) -> str:
+    """Return all that a caller can see between two steps."""
+    parts = batch.snapshot(), batch.masks().tolist(), batch.alive().tolist()
+    return json.dumps([*parts, batch.seeds().tolist()])
+
+
+def test_an_agent_that_has_ended_may_do_anything_and_sees_nothing() -> None:
+    batch = sync_batch(config_of(TAG, max_steps=60), 3, autoreset="disabled")
+    shown, infos = batch.reset(4)
+    rng, ended = np.random.default_rng(0), 0
+    while infos["alive"].any():
+        acts = rng.integers(0, batch.action_space.n, infos["alive"].shape)  # type: ignore[attr-defined]
+        alive, (shown, _, _, _, infos) = infos["alive"], batch.step(acts)
+        gone = ~infos["alive"] & ~alive
+        assert not shown[gone].any()
+        assert infos["action_mask"][~infos["alive"]].all()
+        for e, env in enumerate(batch.envs):
+            for name in env.agents:
+                a = batch.agents.index(name)
+                assert (infos["action_mask"][e, a] == env.world.masks()[a]).all()
+        ended += int(gone.any())
+    assert ended
+
+
+def test_a_strange_action_is_refused_before_anyone_acts() -> None:
+    batch = sync_batch(config_of("TextRoom", agents=2), 2)
+    batch.reset([8, 3])
+    before = everything(batch)
+    acts = np.zeros((2, 2), np.int64)
+    acts[1, 1] = batch.world.num_actions
+    with pytest.raises(ActionError, match="agent_1"):
+        batch.step(acts)
+    assert everything(batch) == before
+
+
+def test_continuous_actions_have_no_masks() -> None:
+    pytest.importorskip("pybullet")
+    batch = sync_batch(config_of("PhysicsPlayground", agents=2), 2, actions="continuous")
+    _, infos = batch.reset(0)
+    assert infos["action_mask"].shape == batch.masks().shape == (2, 2, 0)
+    shape = (2, 2, *(batch.action_space.shape or ()))
+    shown = batch.step(np.zeros(shape, np.float32))[0]
+    assert shown.shape == (2, 2, *(batch.observation_space.shape or ()))
+    batch.close()
+
+
+def test_snapshots_of_more_or_fewer_environments_are_refused() -> None:
+    config = config_of("TextRoom")
+    batch, more = sync_batch(config, 2), sync_batch(config, 3)
+    for each in (batch, more):
+        each.reset(1)
+    before = everything(batch)
+    for kept in (more.snapshot(), {}, None):
+        with pytest.raises(SnapshotError, match="not one of 2 environments"):
+            batch.restore(kept)
+        assert everything(batch) == before
+    more.restore([*batch.snapshot(), batch.snapshot()[1]])
+    assert (more.seeds() == [1, 2, 2]).all()
+
+
+def test_there_is_at_least_one() -> None:
+    with pytest.raises(ConfigError, match="num_envs"):
+        sync_batch(config_of("TextRoom"), 0)
