@@ -225,6 +225,10 @@ class WorldConfig(Settings):
         """Return this config with its envelope written out."""
         return self.model_copy(update={"envelope": envelope})
 
+    def saved(self) -> dict[str, Any]:
+        """Return the fields as snapshots and logs hold them: JSON-able, without the envelope."""
+        return self.model_dump(mode="json", exclude={"envelope"})
+
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """Return a copy with some fields replaced, checked like a new config."""
         return type(self)(**{**self.kept(changes), **self.plain_changes(changes)})

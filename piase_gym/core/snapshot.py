@@ -15,17 +15,18 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def check_snapshot(
-    snapshot: object, header: Mapping[str, Any], model: type[C]
+    snapshot: object, header: Mapping[str, Any], present: C
 ) -> tuple[C, list[str | None], list[LastStep | None]]:
     """Check everything in a snapshot but its state, before a world restores it.
 
     Args:
         snapshot: What `World.snapshot` returned.
         header: The fields that it must match; see `World.snapshot_header`.
-        model: The class of the world's config.
+        present: The config that the world has now.
 
     Returns:
-        Its config, hints and last steps.
+        Its config, hints and last steps. The config is `present` itself if it has the same fields:
+        those who go back and forth within an episode need not wait for it to be checked again.
 
     Raises:
         SnapshotError: If it is of another world, version or schema, or damaged.
@@ -54,7 +55,7 @@ def check_snapshot(
     if not strings or len(hints) != len(agents):
         raise SnapshotError("a snapshot's hints are a list with a string or null an agent")
     try:
-        config = model(**fields)
+        config = present if fields == present.saved() else type(present)(**fields)
     except (ConfigError, TypeError) as error:
         raise SnapshotError(f"this snapshot's config is damaged: {error}") from None
     return config, hints, read_last_steps(snapshot["last_steps"], len(agents))

@@ -421,7 +421,7 @@ class World(ABC, Generic[C, F]):
             self.take_config(config)
             return
         config, given = self.base_config.changed(changes), self.snapshot()
-        given["config"] = config.model_dump(mode="json", exclude={"envelope"})
+        given["config"] = config.saved()
         before = None
         if self.script is not None:
             given["script"] = self.script.state_without(changes)
@@ -887,7 +887,7 @@ class World(ABC, Generic[C, F]):
         """Return config and state as one versioned, JSON-able value."""
         return {
             **self.snapshot_header(),
-            "config": self.base_config.model_dump(mode="json", exclude={"envelope"}),
+            "config": self.base_config.saved(),
             "hints": list(self.hints),
             "last_steps": [last and last.row for last in self.last_steps()],
             "state": self.get_state(),
@@ -902,9 +902,10 @@ class World(ABC, Generic[C, F]):
             EnvelopeError: If its config does not fit this world's envelope.
         """
         header = self.snapshot_header()
-        config, hints, last_steps = check_snapshot(snapshot, header, type(self.config))
+        config, hints, last_steps = check_snapshot(snapshot, header, self.base_config)
         before, script = self.config, copy.copy(self.script)
-        self.configure(config)
+        if config is not self.config:
+            self.configure(config)
         try:
             if self.script is not None:
                 self.script = copy.copy(self.script)
@@ -913,7 +914,8 @@ class World(ABC, Generic[C, F]):
                 self.change_settings(self.script.settings())
             self.set_state(snapshot["state"])
         except DAMAGE as error:
-            self.configure(before)
+            if self.config is not before:
+                self.configure(before)
             self.script = script
             if isinstance(error, SnapshotError):
                 raise

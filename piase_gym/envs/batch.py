@@ -459,7 +459,7 @@ class BatchEnv:
     def slot_snapshot(self, slot: int) -> dict[str, Any]:
         """Return one environment's state in the form that `World.restore` takes."""
         base = self.base_config(int(self.batch.states["config"][slot]))
-        config = base.model_dump(mode="json", exclude={"envelope"})
+        config = base.saved()
         return {**self.at(slot).snapshot(), "config": config}
 
     def facts(self, slot: int, agent: str) -> Facts:
@@ -743,7 +743,7 @@ class BatchEnv:
             "version": self.world.version,
             "num_envs": self.num_envs,
             "record": packed(self.batch.states[:0]).itemsize,
-            "configs": [c.model_dump(mode="json", exclude={"envelope"}) for c in self.configs],
+            "configs": [c.saved() for c in self.configs],
         }
 
     def close(self) -> None:

@@ -455,7 +455,7 @@ class EpisodeRunner:
             "partners": {
                 self.world.agents[i]: agent.get_state() for i, agent in self.partners.items()
             },
-            "next_config": pending and pending.model_dump(mode="json", exclude={"envelope"}),
+            "next_config": pending and pending.saved(),
         }
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -467,7 +467,7 @@ class EpisodeRunner:
         """
         self.require_open()
         world = self.world
-        check_snapshot(snapshot, world.snapshot_header(), type(world.config))
+        check_snapshot(snapshot, world.snapshot_header(), world.base_config)
         seats = {self.world.agents[i]: i for i in self.partners}
         episode, partners, pending = read_episode(snapshot, seats, self.spec)
         if self.time_limit is not None and (self.never_reset or episode[-1] < self.steps):

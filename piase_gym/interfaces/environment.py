@@ -134,7 +134,7 @@ class WorldAbstractEnvironment(WorldInterface, AbstractEnvironment, over_world=T
         self.runner.require_episode()
         parts: dict[str, Callable[[], dict[str, Any]]] = {
             "time": self._time,
-            "config": lambda: self.config.model_dump(mode="json", exclude={"envelope"}),
+            "config": lambda: self.config.saved(),
             "world": self.world.get_state,
             "agents": lambda: {name: self._agent(name) for name in self.possible_agents},
         }

@@ -270,7 +270,7 @@ class ColumnRecorder:
 
 def plain(config: Any) -> dict[str, Any]:
     """Return the fields of a config without its envelope."""
-    found: dict[str, Any] = config.model_dump(mode="json", exclude={"envelope"})
+    found: dict[str, Any] = config.saved()
     return found
 
 

@@ -339,7 +339,7 @@ def _with_new_fields(fields: dict[str, Any], world: World[Any, Any]) -> dict[str
         config = type(world.config)(**fields)
     except PiaseError:
         return fields  # damaged, as the comparison will show
-    return {**config.model_dump(mode="json", exclude={"envelope"}), **fields}
+    return {**config.saved(), **fields}
 
 
 def read_act(value: Any) -> Act:

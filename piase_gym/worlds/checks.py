@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -53,6 +54,13 @@ def find_grid_problem(record: Any, table: Any, bounds: Mapping[str, int], most_s
     return problem
 
 
+@functools.cache
+def _limits(kind: np.dtype[Any]) -> tuple[int, int]:
+    """Return the least and the largest integer of a type."""
+    limits = np.iinfo(kind)
+    return int(limits.min), int(limits.max)
+
+
 def read_field(world: str, name: str, value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
     """Return one field of a state as an array of its type.
 
@@ -74,11 +82,10 @@ def read_field(world: str, name: str, value: Any, kind: np.dtype[Any]) -> NDArra
             f"{world}: {name!r} has the shape {given.shape}; allowed: {kind.shape} "
             "(another envelope?)"
         )
-    limits = np.iinfo(kind.base)
-    for item in given.ravel():
-        if type(item) is not int or not limits.min <= item <= limits.max:
+    least, most = _limits(kind.base)
+    for item in given.ravel().tolist():
+        if type(item) is not int or not least <= item <= most:
             raise SnapshotError(
-                f"{world}: {name!r} holds {item!r:.40}; allowed are integers from "
-                f"{limits.min} to {limits.max}"
+                f"{world}: {name!r} holds {item!r:.40}; allowed are integers from {least} to {most}"
             )
     return given.astype(kind.base)

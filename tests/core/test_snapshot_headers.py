@@ -19,9 +19,12 @@ def test_a_snapshot_is_checked_part_by_part() -> None:
     env.reset(seed=0)
     world = env.world
     good = json.loads(json.dumps(world.snapshot()))
-    header, model = world.snapshot_header(), type(world.config)
-    config, hints, last = check_snapshot(good, header, model)
-    assert (config.agents, hints, last) == (2, [None, None], [None, None])
+    header, config = world.snapshot_header(), world.config
+    found, hints, last = check_snapshot(good, header, config)
+    assert found is config, "those who go back within an episode need not wait for a new one"
+    assert (hints, last) == ([None, None], [None, None])
+    shorter = {**good["config"], "max_steps": 7}
+    assert check_snapshot({**good, "config": shorter}, header, config)[0].max_steps == 7
     for change, told in (
         ({"schema": 2}, r"this snapshot is of PointProbe version \d+ \(schema 2\); allowed here"),
         ({"schema": None}, r"this snapshot is of PointProbe version \d+ \(schema None\); allowed"),
@@ -33,13 +36,13 @@ def test_a_snapshot_is_checked_part_by_part() -> None:
         ({"hints": [1, None]}, "hints are a list with a string or null an agent"),
     ):
         with pytest.raises(SnapshotError, match=told):
-            check_snapshot({**good, **change}, header, model)
+            check_snapshot({**good, **change}, header, config)
     for key in good:
         less = {name: value for name, value in good.items() if name != key}
         with pytest.raises(SnapshotError, match=f"this snapshot lacks {key}; allowed here: Point"):
-            check_snapshot(less, header, model)
+            check_snapshot(less, header, config)
     keys = "schema, world, version, agents, config, hints, last_steps, state"
     with pytest.raises(SnapshotError, match=f"this snapshot lacks {keys}; allowed"):
-        check_snapshot({"pixels": []}, header, model)
+        check_snapshot({"pixels": []}, header, config)
     with pytest.raises(SnapshotError, match="a snapshot is a mapping, not list"):
-        check_snapshot([], header, model)
+        check_snapshot([], header, config)
