@@ -312,19 +312,34 @@ def explain(source: Source) -> None:
 
 @curriculum.command()
 def plot(
-    source: Source,
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN|PROGRESS...",
+            help="The folder of a run, a log, or a file of progress; or several of them.",
+        ),
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg or .pdf file.")
     ] = Path("path.png"),
     overwrite: Overwrite = False,
 ) -> None:
-    """Draw the path: steps over environment steps, attempts, hints, branches, success."""
+    """Draw the path: steps over environment steps, attempts, hints, branches, success.
+
+    Of several runs: when they have completed each step, with a mean and an interval over the runs
+    of one curriculum by one director.
+    """
     from piase_gym.curricula.learning_path import read_paths
+    from piase_gym.training.curriculum_comparison import plot_comparison
     from piase_gym.training.curriculum_plot import plot_paths
 
+    again = next((s for n, s in enumerate(sources) if s in sources[:n]), None)
+    if again is not None:
+        raise ConfigError(f"{again} is given twice; it would count as two runs")
     if out.is_file() and not overwrite:
         raise ConfigError(f"{out} exists; give another name, or --overwrite")
-    place = plot_paths(read_paths(source), out)
+    paths = [path for source in sources for path in read_paths(source)]
+    place = plot_paths(paths, out) if len(sources) == 1 else plot_comparison(paths, out)
     errors.print(f"wrote {place}", markup=False, soft_wrap=True)
 
 

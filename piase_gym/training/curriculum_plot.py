@@ -39,11 +39,7 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
         MissingExtraError: If matplotlib is not installed.
         StorageError: If the file cannot be written.
     """
-    place = Path(path)
-    if place.suffix not in (".png", ".svg", ".pdf"):
-        raise ConfigError(f"a plot is a .png, .svg or .pdf file, not {place.name!r}")
-    if place.exists() and not place.is_file():
-        raise ConfigError(f"{str(place)!r} is no file; give another name")
+    place = picture_file(path)
     drawable = [j for j in paths if j.moves or any(s.played for s in j.episode_counts)]
     if not drawable:
         raise ConfigError("there is nothing to draw yet: no attempt is over")
@@ -54,6 +50,20 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
         draw(learning_path, grid[2 * number], grid[2 * number + 1])
     with replacing(place) as new:
         figure.savefig(new, dpi=150)
+    return place
+
+
+def picture_file(path: str | Path) -> Path:
+    """Return where a picture goes.
+
+    Raises:
+        ConfigError: If the name has another ending than those of pictures, or is no file's.
+    """
+    place = Path(path)
+    if place.suffix not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"a plot is a .png, .svg or .pdf file, not {place.name!r}")
+    if place.exists() and not place.is_file():
+        raise ConfigError(f"{str(place)!r} is no file; give another name")
     return place
 
 
