@@ -246,7 +246,7 @@ def start_director(name: str, world: Any, curriculum: Any, **options: Any) -> An
     ray = need("ray", "a director on a cluster", "ray")
     strategies = need("ray.util.scheduling_strategies", "a director on a cluster", "ray")
     here = strategies.NodeAffinitySchedulingStrategy(
-        ray.get_runtime_context().get_node_id(), soft=True
+        ray.get_runtime_context().get_node_id(), soft=False
     )
     made = ray.remote(CentralDirector).options(name=name, num_cpus=0, scheduling_strategy=here)
     handle = made.remote(world, curriculum, **options)
