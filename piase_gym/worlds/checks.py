@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from piase_gym.errors import SnapshotError
+from piase_gym.worlds.grids.codes import OUTSIDE
 
 
 def find_agent_problem(
@@ -52,6 +53,37 @@ def find_grid_problem(record: Any, table: Any, bounds: Mapping[str, int], most_s
     if not problem and not 0 <= record["t"] <= most_steps:
         return f"'t' must be in 0..{most_steps}"
     return problem
+
+
+def read_cells(
+    record: Any, inside: tuple[int, ...]
+) -> tuple[NDArray[np.uint8], NDArray[np.bool_]] | None:
+    """Return the cells of a grid, and which of them lie outside of it.
+
+    Args:
+        record: The state, with the cells of a square that has room for the grid.
+        inside: The codes that cells of the grid can have.
+
+    Returns:
+        Both of shape (side, side); ``None`` if a cell has a code that it cannot have.
+    """
+    side = int(np.sqrt(record["cells"].size))
+    cells = record["cells"].reshape(side, side)
+    outside = np.ones((side, side), np.bool_)
+    outside[: int(record["height"]), : int(record["width"])] = False
+    allowed = np.where(outside, cells == OUTSIDE, is_one_of(cells, inside))
+    return (cells, outside) if allowed.all() else None
+
+
+def is_one_of(cells: NDArray[np.uint8], codes: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return where cells have one of these codes: `np.isin` for few cells."""
+    return _flags(codes)[cells]
+
+
+@functools.cache
+def _flags(codes: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return which of all codes are some of these, shape (256,)."""
+    return np.isin(np.arange(256), codes)
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, starts
 from piase_gym.core.text_encoding import HINT_CODE
 from piase_gym.worlds.channel.kernels import channel_problem, channel_size
-from piase_gym.worlds.checks import find_grid_problem
+from piase_gym.worlds.checks import find_grid_problem, is_one_of, read_cells
 from piase_gym.worlds.grid_world import cells as kinds
 from piase_gym.worlds.grid_world import limits
 from piase_gym.worlds.grid_world.config import GridWorldConfig, GridWorldEnvelope
@@ -151,7 +151,7 @@ def find_problem(record: Any, table: Any) -> str:
     if problem := find_grid_problem(record, table, bounds, int(table["max_steps"])):
         return problem
     width, height = int(record["width"]), int(record["height"])
-    if not np.isin(record["carry"], (0, kinds.KEY)).all():
+    if not is_one_of(record["carry"], (0, kinds.KEY)).all():
         return f"'carry' must be 0 or {kinds.KEY}"
     for number, places, most in (
         ("num_goals", "goals", limits.MAX_GOALS),
@@ -166,21 +166,15 @@ def find_problem(record: Any, table: Any) -> str:
     if (record["movers"][:, 2] & ~3).any():
         return "'movers' must have headings in 0..3"
     return (
-        _find_cell_problem(record, width, height)
-        or _find_memory_problem(record)
-        or channel_problem(record, table)
+        _find_cell_problem(record) or _find_memory_problem(record) or channel_problem(record, table)
     )
 
 
-def _find_cell_problem(record: Any, width: int, height: int) -> str:
+def _find_cell_problem(record: Any) -> str:
     """Say what is impossible in the cells, or return an empty string."""
-    side = int(np.sqrt(record["cells"].size))
-    cells = record["cells"].reshape(side, side)
-    outside = np.ones_like(cells, np.bool_)
-    outside[:height, :width] = False
-    if (cells[outside] != kinds.OUTSIDE).any() or not np.isin(cells[~outside], _INSIDE).all():
+    if read_cells(record, _INSIDE) is None:
         return "'cells' has unknown codes, or something outside of the grid"
-    food = np.isin(cells, kinds.FOODS).sum()
+    food = is_one_of(record["cells"], tuple(kinds.FOODS)).sum()
     if record["num_food"] != food:
         return f"'num_food' is {record['num_food']}, but 'cells' has {food}"
     return ""
@@ -192,10 +186,10 @@ def _find_memory_problem(record: Any) -> str:
         return ""
     codes, ages = np.moveaxis(record["memory"].reshape(len(record["x"]), PLANES, -1), 1, 0)
     last = kinds.AGENT + 4 * int(record["agents"]) - 1
-    known = (codes == 0) | np.isin(codes, _INSIDE) | ((codes >= kinds.AGENT) & (codes <= last))
+    known = (codes == 0) | is_one_of(codes, _INSIDE) | ((codes >= kinds.AGENT) & (codes <= last))
     if not known.all() or ages[codes == 0].any():
         return "'memory' has unknown codes, or an age of what was never seen"
     return ""
 
 
-_INSIDE = [code for code in kinds.NAMES if code > kinds.OUTSIDE]
+_INSIDE = tuple(code for code in kinds.NAMES if code > kinds.OUTSIDE)

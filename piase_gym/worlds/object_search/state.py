@@ -16,7 +16,7 @@ from piase_gym.compiled.memory import Varying
 from piase_gym.compiled.memory import record as record_type
 from piase_gym.compiled.stepping import BOOKKEEPING, fields_of, starts
 from piase_gym.core.text_encoding import HINT_CODE
-from piase_gym.worlds.checks import find_grid_problem
+from piase_gym.worlds.checks import find_grid_problem, is_one_of, read_cells
 from piase_gym.worlds.grids.codes import OUTSIDE
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.object_search import codes
@@ -224,7 +224,7 @@ def find_problem(record: Any, table: Any) -> str:
     reports = _reports(record)
     if not (reports[:, :6] < (width + 1, max(2, height), codes.LEVELS, 4, 3, 3)).all():
         return "'told' must hold reports from poses that there are"
-    return _find_house_problem(record, width, height) if table["house"] else ""
+    return _find_house_problem(record) if table["house"] else ""
 
 
 def _reports(record: Any) -> NDArray[np.uint8]:
@@ -234,21 +234,18 @@ def _reports(record: Any) -> NDArray[np.uint8]:
     return reports
 
 
-def _find_house_problem(record: Any, width: int, height: int) -> str:
+def _find_house_problem(record: Any) -> str:
     """Say what is impossible in a house, or return an empty string."""
-    side = int(np.sqrt(record["cells"].size))
-    cells = record["cells"].reshape(side, side)
-    outside = np.ones_like(cells, np.bool_)
-    outside[:height, :width] = False
-    inside = [code for code in CELLS.names if code > OUTSIDE]
-    if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], inside).all():
+    found = read_cells(record, tuple(code for code in CELLS.names if code > OUTSIDE))
+    if found is None:
         return "'cells' has unknown codes, or something outside of the house"
-    if not np.isin(_reports(record)[:, POSE:], list(CELLS.names)).all():
+    cells = found[0]
+    if not is_one_of(_reports(record)[:, POSE:], tuple(CELLS.names)).all():
         return "'told' has unknown codes"
     place, goal = record["place"].tolist(), int(record["goal"])
     lying = [at for number, at in enumerate(place) if goal >> number & 1]
     room = codes.HEIGHT[record["cells"]] < codes.LEVELS
-    if any(not 0 <= at < side * side or not room[at] for at in lying):
+    if any(not 0 <= at < cells.size or not room[at] for at in lying):
         return "'place' must be a column that is not full, for every object"
     if len(set(lying)) < len(lying):
         return "'place' puts two objects into one column"

@@ -24,8 +24,8 @@ from piase_gym.worlds.channel.kernels import (
     channel_size,
     fill_channel,
 )
-from piase_gym.worlds.checks import find_grid_problem
-from piase_gym.worlds.grids.codes import FLOOR, OUTSIDE
+from piase_gym.worlds.checks import find_grid_problem, read_cells
+from piase_gym.worlds.grids.codes import FLOOR
 from piase_gym.worlds.grids.windows import MAP_FIELDS, map_fields, maps_size
 from piase_gym.worlds.social_dilemma.commons.codes import APPLE, CLEANING, WASTE, WATER
 from piase_gym.worlds.social_dilemma.config import SocialDilemmaConfig, SocialDilemmaEnvelope
@@ -174,23 +174,19 @@ def find_problem(record: Any, table: Any) -> str:
         record, table, bounds, int(min(table["rounds"], table["max_steps"]))
     ):
         return problem
-    width, height, count = (int(record[name]) for name in ("width", "height", "agents"))
     for name in ("eaten", "cleaned", "zaps", "zapped", "away"):
         if ((record[name] < 0) | (record[name] > record["t"])).any():
             return f"{name!r} counts more than can have happened"
-    return _find_cell_problem(record, width, height, count) or channel_problem(record, table)
+    return _find_cell_problem(record, int(record["agents"])) or channel_problem(record, table)
 
 
-def _find_cell_problem(record: Any, width: int, height: int, count: int) -> str:
+def _find_cell_problem(record: Any, count: int) -> str:
     """Say what is impossible in the cells, or return an empty string."""
-    side = int(np.sqrt(record["cells"].size))
-    cells = record["cells"].reshape(side, side)
-    outside = np.ones_like(cells, np.bool_)
-    outside[:height, :width] = False
-    inside = (FLOOR, APPLE, WATER, WASTE)
-    if (cells[outside] != OUTSIDE).any() or not np.isin(cells[~outside], inside).all():
+    found = read_cells(record, (FLOOR, APPLE, WATER, WASTE))
+    if found is None:
         return "'cells' has unknown codes, or something outside of the grid"
-    columns = np.arange(side, dtype=np.uint64)
+    cells, outside = found
+    columns = np.arange(len(cells), dtype=np.uint64)
     spots = ((record["spots"][:, None] >> columns) & np.uint64(1)).astype(np.bool_)
     if (spots & outside).any() or ((cells == APPLE) & ~spots).any():
         return "'spots' lie outside of the grid, or apples hang where none grow"
