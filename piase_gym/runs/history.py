@@ -13,7 +13,14 @@ from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.lines import Line
 from piase_gym.runs.manifest import check_manifest, noted_names
 from piase_gym.runs.recent_events import Recent, Step
-from piase_gym.runs.schema import ATTEMPT, REBUILD, SCHEMA_VERSION, Event, played_out
+from piase_gym.runs.schema import (
+    ATTEMPT,
+    REBUILD,
+    SCHEMA_VERSION,
+    Event,
+    looks_derived,
+    played_out,
+)
 
 SPARE = -1
 """The attempt of episodes that count for none, because theirs already had all its episodes."""
@@ -211,7 +218,7 @@ class History:
             self._take_change(data)
         elif kind == ATTEMPT:
             self._take_attempt(agent, data)
-        elif kind == "LEARNING_EPISODE_END":
+        elif kind == "LEARNING_EPISODE_END" and looks_derived(kind, data):
             self._end(episode, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") in ("start", REBUILD):
             check_manifest(data)

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from piase_gym.runs.agent_lines import step_events
 from piase_gym.runs.lines import Encoder, Line
-from piase_gym.runs.schema import Event
+from piase_gym.runs.schema import Event, kind_of
+
+_FIELDS = ("event_type", "step", "episode", "event_data")
 
 
 class Step(NamedTuple):
@@ -57,12 +59,13 @@ class Recent:
         """
         found: list[Step] = []
         for item in reversed(self._items):
-            live = isinstance(item, Line)
-            step, episode = (item.step, item.episode) if live else (item["step"], item["episode"])
+            if isinstance(item, Line):
+                event_type, step, episode, data = item[2:6]
+            else:
+                event_type, step, episode, data = (item[name] for name in _FIELDS)
             if step <= after:
                 break
-            data = item.data if live else item["event_data"]
-            if data.get("kind") == "step" and agent in data["commands"]:
+            if kind_of(event_type, data) == "step" and agent in data["commands"]:
                 sent = Counter(letter["sender"] for letter in data.get("messages", ()))[agent]
                 outcome, reward = data["outcomes"][agent], data["rewards"][agent] or 0.0
                 slot = data.get("slot", 0)
@@ -88,7 +91,7 @@ class Recent:
             data = item["event_data"]
             if item["step"] <= after or (slot is not None and data.get("slot", slot) != slot):
                 continue
-            if data.get("kind") == "step":
+            if kind_of(item["event_type"], data) == "step":
                 for name, kind, part in step_events(data, item["episode"], self.table, self.prefix):
                     if name == agent:
                         yield {**item, "agent_id": name, "event_type": kind, "event_data": part}

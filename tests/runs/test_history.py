@@ -67,7 +67,8 @@ def test_episodes_are_remembered_as_they_were_played() -> None:
     run.do(0, {"a": 0.5, "b": 2.0}, milestones={"a": ["door"]}, targets=["a"])  # 5
     run.do(0, {"a": 0.5, "b": 2.0}, milestones={"a": ["door"]}, targets=["a"], results={"a": "won"})
     run.do(0, {"b": 0.0}, results={"b": "lost"})  # 7
-    run.say("LEARNING_EPISODE_END", measures={"a": {"way": 3.0}, "c": {"way": 1.0}})  # 8
+    measures = {"a": {"way": 3.0}, "c": {"way": 1.0}}
+    run.say("LEARNING_EPISODE_END", seed=5, results={}, measures=measures)  # 8
     run.reset("a", seed=6)  # 9
     run.do(1, {"a": 1.0})  # 10
     run.reset("a", seed=7, slot=1)  # 11
