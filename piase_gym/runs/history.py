@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import operator
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -163,10 +163,11 @@ class History:
         self.manifest: Mapping[str, Any] = {}
         self.milestones: dict[str, None] = {}
         self.measures: dict[str, None] = {}
-        self._open: dict[tuple[int, str], Episode] = {}
+        self._open: defaultdict[int, dict[str, Episode]] = defaultdict(dict)
+        """The episodes in progress, by slot and agent."""
         self._seeds: dict[int, int | None] = {}
         self._hints: dict[tuple[int, str], int] = {}
-        self._seats: dict[tuple[int, str], int] = {}
+        self._seats: defaultdict[int, dict[str, int]] = defaultdict(dict)
         """The attempts of the episodes in progress, by slot and agent."""
         self._begun: dict[tuple[str, int], int] = {}
         """How many episodes of an attempt have begun, by agent and number."""
@@ -264,14 +265,13 @@ class History:
                 self._begun[agent, number] = begun + 1
             else:
                 number = SPARE
-        self._seats[slot, agent] = number
+        self._seats[slot][agent] = number
 
     def _abandon(self, slot: int) -> None:
         """Break off what is in progress in a slot; it no longer counts for its attempts."""
-        for key in [key for key in self._open if key[0] == slot]:
-            self._open.pop(key).result = "abandoned"
-        for key in [key for key in self._seats if key[0] == slot]:
-            attempt = key[1], self._seats.pop(key)
+        for row in self._open.pop(slot, {}).values():
+            row.result = "abandoned"
+        for attempt in self._seats.pop(slot, {}).items():
             if attempt in self._begun:
                 self._begun[attempt] -= 1
 
@@ -279,9 +279,9 @@ class History:
         """Take in a step line."""
         slot, step = data.get("slot", 0), self.step
         rewards, outcomes = data["rewards"], data["outcomes"]
-        plain = _MORE.isdisjoint(data)
+        plain, in_progress = _MORE.isdisjoint(data), self._open[slot]
         for agent in data["commands"]:
-            row = self._open.get((slot, agent)) or self._new_row(agent, slot, number, step)
+            row = in_progress.get(agent) or self._new_row(agent, slot, number, step)
             row.end = step
             row.length += 1
             row.total += rewards[agent] or 0.0
@@ -299,19 +299,19 @@ class History:
             row.arrived = row.arrived or row.end
         if agent in data.get("results", {}):
             row.result = data["results"][agent]
-            del self._open[row.slot, agent]
-            self._seats.pop((row.slot, agent), None)
+            del self._open[row.slot][agent]
+            self._seats[row.slot].pop(agent, None)
 
     def _new_row(self, agent: str, slot: int, number: int, step: int) -> Episode:
         """Open an agent's episode in its first step."""
         history = self.of(agent)
-        attempt = self._seats.get((slot, agent))
+        attempt = self._seats[slot].get(agent)
         if attempt is None:  # it entered after the reset
             attempt = history.attempt_in(slot)
         seed = self._seeds.get(slot)
         row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
         row.hints = self._hints.pop((slot, agent), 0)
-        self._open[slot, agent] = row
+        self._open[slot][agent] = row
         history.add(row)
         history.numbered[slot, number] = row
         return row
@@ -322,7 +322,7 @@ class History:
         history = self.of(agent)
         slot = data.get("slot", 0)
         history.hints.append((self.step, history.attempt_in(slot), slot))
-        row = self._open.get((slot, agent))
+        row = self._open[slot].get(agent)
         if row is not None:
             row.hints += 1
         else:

@@ -57,6 +57,28 @@ class Lines:
         return [tuple(getattr(r, n) for n in names) for r in self.history.of(agent).episodes]
 
 
+class Slot(int):
+    """A number that counts how often any of its kind was compared."""
+
+    compared = 0
+    __hash__ = int.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Slot.compared += 1
+        return int.__eq__(self, other) is True
+
+
+def test_a_reset_does_not_look_through_all_slots() -> None:
+    run, slots = Lines(), [Slot(number) for number in range(50)]
+    for step in range(3):
+        for slot in slots:
+            run.reset("a", slot=slot)
+        for slot in slots:
+            run.do(step, {"a": 1.0}, slot=slot)
+    assert len(run.rows("a")) == 150
+    assert Slot.compared < 50 * 50
+
+
 def test_episodes_are_remembered_as_they_were_played() -> None:
     run = Lines()
     run.reset("a", "b", seed=5)  # event 1
