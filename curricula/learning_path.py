@@ -17,17 +17,16 @@ import orjson
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import Decision, format_value
 from piase_gym.curricula.progress import AgentProgress, typed
+from piase_gym.curricula.recheck import BEGIN, EVAL
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.errors import PiaseError, ProgressError, RunError
 from piase_gym.runs.history import AgentHistory, History
 from piase_gym.runs.reader import Run, damaged, read
-from piase_gym.runs.schema import LINE_DAMAGE
+from piase_gym.runs.schema import ATTEMPT, LINE_DAMAGE
 
 PATH = "path.jsonl"
 PROGRESS = "progress.json"
 """Files in the folder of a run: a row for each update, and the progress of its agents."""
-ATTEMPT, EVAL = "DSE_STEP_ATTEMPT_START", "DSE_ADAPTATION_EVAL"
-BEGIN = "DSE_AGENT_CURRICULUM_START"
 SUCCESS = "success_rate"
 
 
