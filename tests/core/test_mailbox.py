@@ -411,6 +411,22 @@ def test_a_system_posts_past_the_rules() -> None:
     assert (len(mail.poll("bob")), len(mail.history)) == (1, 2)
 
 
+class Counted(list[Any]):
+    """A list that may be counted, but not read."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("the history was read")
+
+
+def test_a_digest_does_not_read_what_was_said() -> None:
+    world = piase_gym.parallel_env("TextRoom", agents=2).world
+    world.reset(0)
+    world.mailboxes.send("agent_0", "agent_1", "hello")
+    digest = world.digest()
+    world.mailboxes.history = Counted(world.mailboxes.history)
+    assert world.digest() == digest
+
+
 def test_the_future_depends_on_how_much_was_said_and_not_on_what() -> None:
     one, other = boxes(delay=0, box_size=0), boxes(delay=0, box_size=0)
     for mail, words in ((one, "1"), (other, "2")):
