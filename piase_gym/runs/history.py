@@ -118,7 +118,8 @@ class AgentHistory:
         episodes: Its episodes, in the order in which they began; see `add`.
         by_attempt: The same by the number of their attempt.
         hints: For each hint: the step, the attempt and the slot in which it came.
-        attempts: Its attempts, in the order in which they began.
+        attempts: Its attempts, in the order in which they began; see `begin`.
+        latest: The number of its last attempt by slot; ``None`` stands for attempts in all slots.
         numbered: Its episodes by slot and number.
         steps: Its last steps, where whole episodes are handed over instead of events.
     """
@@ -127,6 +128,7 @@ class AgentHistory:
     by_attempt: dict[int, list[Episode]] = field(default_factory=dict)
     hints: list[tuple[int, int, int]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
+    latest: dict[int | None, int] = field(default_factory=dict)
     numbered: dict[tuple[int, int], Episode] = field(default_factory=dict)
     steps: deque[Step] = field(default_factory=deque)
 
@@ -135,9 +137,14 @@ class AgentHistory:
         for rows in (self.episodes, self.by_attempt.setdefault(episode.attempt, [])):
             bisect.insort(rows, episode, key=begun)
 
+    def begin(self, attempt: Attempt) -> None:
+        """Add the next attempt."""
+        self.attempts.append(attempt)
+        self.latest[attempt.slot] = attempt.number
+
     def attempt_in(self, slot: int) -> int:
         """Return the number of the attempt that is under way in a slot, or 0."""
-        return next((a.number for a in reversed(self.attempts) if a.slot in (None, slot)), 0)
+        return max(self.latest.get(None, 0), self.latest.get(slot, 0))
 
 
 class History:
@@ -240,11 +247,10 @@ class History:
 
     def _take_attempt(self, agent: str, data: Mapping[str, Any]) -> None:
         """Take in the beginning of an attempt."""
-        attempts = self.of(agent).attempts
-        aimed = data.get("target_coords") is not None
-        number, order, slot = len(attempts) + 1, data.get("order"), data.get("slot")
+        known, aimed = self.of(agent), data.get("target_coords") is not None
+        number, order, slot = len(known.attempts) + 1, data.get("order"), data.get("slot")
         episodes = data.get("episodes")
-        attempts.append(Attempt(number, order, slot, aimed, self.step, self.sequence, episodes))
+        known.begin(Attempt(number, order, slot, aimed, self.step, self.sequence, episodes))
 
     def _begin(self, data: Mapping[str, Any]) -> None:
         """Begin another episode; what is in progress in the slot is broken off."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from piase_gym.core.world import World
@@ -34,11 +34,7 @@ class Targets:
 
     def wanted(self, playing: Sequence[int], agents: Sequence[str], slot: int = 0) -> bool:
         """Return whether an agent in play has yet to arrive."""
-        names = [agents[number] for number in playing]
-        return any(
-            name in names and at in (None, slot) and name not in self._arrived[slot]
-            for at, name in self.given
-        )
+        return any(self._on_their_way(playing, agents, slot))
 
     def hear(self, event_type: str, agent: str | None, data: Mapping[str, Any]) -> None:
         """Take note of what the curriculum says."""
@@ -61,16 +57,23 @@ class Targets:
 
     def reached(self, world: World[Any, Any], playing: Sequence[int], slot: int = 0) -> list[str]:
         """Return the agents that stand on their targets for the first time in this episode."""
-        found = []
-        for number in playing:
-            name = world.agents[number]
-            target = self.given.get((slot, name), self.given.get((None, name)))
-            if target is None or name in self._arrived[slot]:
-                continue
-            if _same_place(world.position(number), target):
-                self._arrived[slot].add(name)
-                found.append(name)
+        found = [
+            name
+            for number, name, target in self._on_their_way(playing, world.agents, slot)
+            if _same_place(world.position(number), target)
+        ]
+        self._arrived[slot].update(found)
         return found
+
+    def _on_their_way(
+        self, playing: Sequence[int], agents: Sequence[str], slot: int
+    ) -> Iterator[tuple[int, str, Any]]:
+        """Yield the agents in play that have yet to arrive: number, name and target."""
+        for number in playing:
+            name = agents[number]
+            target = self.given.get((slot, name), self.given.get((None, name)))
+            if target is not None and name not in self._arrived[slot]:
+                yield number, name, target
 
 
 def _same_place(place: Any, target: Any) -> bool:
