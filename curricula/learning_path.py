@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from piase_gym.core.arithmetic import is_number
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import Decision, format_value
 from piase_gym.curricula.progress import AgentProgress, typed
@@ -444,7 +445,7 @@ def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str
 
 def _is_share(value: object) -> bool:
     """Return whether a value is a number from 0 to 1."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return is_number(value) and 0 <= value <= 1
 
 
 def short_name(metric: str) -> str:
