@@ -117,24 +117,26 @@ class AgentHistory:
     Attributes:
         episodes: Its episodes, in the order in which they began; see `add`.
         by_attempt: The same by the number of their attempt.
+        by_slot: The same by slot; in one slot, each begins when the one before it has ended.
         hints: For each hint: the step, the attempt and the slot in which it came.
         attempts: Its attempts, in the order in which they began; see `begin`.
         latest: The number of its last attempt by slot; ``None`` stands for attempts in all slots.
-        numbered: Its episodes by slot and number.
         steps: Its last steps, where whole episodes are handed over instead of events.
     """
 
     episodes: list[Episode] = field(default_factory=list)
     by_attempt: dict[int, list[Episode]] = field(default_factory=dict)
+    by_slot: dict[int, list[Episode]] = field(default_factory=dict)
     hints: list[tuple[int, int, int]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
     latest: dict[int | None, int] = field(default_factory=dict)
-    numbered: dict[tuple[int, int], Episode] = field(default_factory=dict)
     steps: deque[Step] = field(default_factory=deque)
 
     def add(self, episode: Episode) -> None:
         """Add an episode, which may have begun before others that are here."""
-        for rows in (self.episodes, self.by_attempt.setdefault(episode.attempt, [])):
+        same_attempt = self.by_attempt.setdefault(episode.attempt, [])
+        same_slot = self.by_slot.setdefault(episode.slot, [])
+        for rows in (self.episodes, same_attempt, same_slot):
             bisect.insort(rows, episode, key=begun)
 
     def begin(self, attempt: Attempt) -> None:
@@ -319,7 +321,6 @@ class History:
         row.hints = self._hints.pop((slot, agent), 0)
         self._open[slot][agent] = row
         history.add(row)
-        history.numbered[slot, number] = row
         return row
 
     def _take_hint(self, data: Mapping[str, Any]) -> None:
@@ -336,8 +337,9 @@ class History:
 
     def _end(self, episode: int, data: Mapping[str, Any]) -> None:
         """Take in the report of an episode: what was broken off, what was measured."""
-        self._abandon(data.get("slot", 0))
+        slot = data.get("slot", 0)
+        self._abandon(slot)
         for agent, measures in data.get("measures", {}).items():
-            row = self.of(agent).numbered.get((data.get("slot", 0), episode))
-            if row is not None:
-                row.measures = dict(measures)
+            rows = self.of(agent).by_slot.get(slot)
+            if rows and rows[-1].episode == episode:
+                rows[-1].measures = dict(measures)

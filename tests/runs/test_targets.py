@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from piase_gym.runs.targets import Targets
-from tests.helpers.compared import Compared
+from tests.helpers.costs import Compared
 
 
 def stands(**places: Any) -> Any:
