@@ -10,7 +10,7 @@ from piase_gym.runs.agent_lines import step_events
 from piase_gym.runs.lines import Encoder, Line
 from piase_gym.runs.schema import Event, kind_of
 
-_FIELDS = ("event_type", "step", "episode", "event_data")
+_FIELDS = ("agent_id", "event_type", "step", "episode", "event_data")
 
 
 class Step(NamedTuple):
@@ -59,10 +59,7 @@ class Recent:
         """
         found: list[Step] = []
         for item in reversed(self._items):
-            if isinstance(item, Line):
-                event_type, step, episode, data = item[2:6]
-            else:
-                event_type, step, episode, data = (item[name] for name in _FIELDS)
+            _, event_type, step, episode, data = _parts(item)
             if step <= after:
                 break
             if kind_of(event_type, data) == "step" and agent in data["commands"]:
@@ -85,15 +82,25 @@ class Recent:
         for number, item in enumerate(self._items, self.count - len(self._items) + 1):
             if number < since:
                 continue
+            whose, event_type, step, episode, data = _parts(item)
+            if step <= after or (slot is not None and data.get("slot", slot) != slot):
+                continue
+            is_step = kind_of(event_type, data) == "step"
+            concerns = agent in (whose, data.get("agent"))
+            if not (is_step or concerns):
+                continue
             if isinstance(item, Line):
                 assert self.encoder is not None
                 item = self.encoder.event(item, number)
-            data = item["event_data"]
-            if item["step"] <= after or (slot is not None and data.get("slot", slot) != slot):
-                continue
-            if kind_of(item["event_type"], data) == "step":
-                for name, kind, part in step_events(data, item["episode"], self.table, self.prefix):
+            if is_step:
+                data = item["event_data"]
+                for name, kind, part in step_events(data, episode, self.table, self.prefix):
                     if name == agent:
                         yield {**item, "agent_id": name, "event_type": kind, "event_data": part}
-            if item["agent_id"] == agent or data.get("agent") == agent:
+            if concerns:
                 yield item
+
+
+def _parts(item: Event | Line) -> Sequence[Any]:
+    """Return the agent, the type, the step, the episode and the data of an event."""
+    return item[1:6] if isinstance(item, Line) else [item[name] for name in _FIELDS]
