@@ -93,12 +93,15 @@ class _Reader:
     """Asks an interface for each value once, and keeps the values."""
 
     def __init__(
-        self, avt: PiaAVTInterface, agent: str, step: CurriculumStep, attempt: int
+        self,
+        avt: PiaAVTInterface,
+        agent: str,
+        step: CurriculumStep,
+        attempt: int,
+        before: Iterable[Decision] | None = None,
     ) -> None:
         self.avt, self.agent, self.step = avt, agent, step
-        self.attempt = attempt
-        self.before: Sequence[Decision] | None = None
-        """The decisions after earlier attempts at the step, if they are known."""
+        self.attempt, self.before = attempt, before
         self.values: dict[str, Value] = {}
         self._asked: dict[RequiredMetric, Value] = {}
 
@@ -122,9 +125,10 @@ class _Reader:
 
         If earlier decisions are not known, no attempt counts as better.
         """
-        if self.before is None:
+        if self.before is None or self.step.patience is None:  # without it, nobody cares
             return True
-        return stalled(self.step, [*(made.values for made in self.before), self.values])
+        earlier = [made.values for made in self.before if made.step == self.step.order]
+        return stalled(self.step, [*earlier, self.values])
 
 
 def _label(name: str, window: Mapping[str, int] | None) -> str:
@@ -210,9 +214,7 @@ class AdaptationDecisionModule:
         Returns:
             The decision; the same values always give the same decision.
         """
-        reader = _Reader(self.avt_interface, agent_id, step, attempts)
-        if before is not None:
-            reader.before = [made for made in before if made.step == step.order]
+        reader = _Reader(self.avt_interface, agent_id, step, attempts, before)
         complete, found = self._completion(reader)
         rule: str | None = None
         if complete:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
-from piase_gym.core.arithmetic import sum_in_order
+from piase_gym.core.arithmetic import is_number, sum_in_order
 from piase_gym.core.difficulty import Fields
 from piase_gym.core.rng import Stream, mix64
 from piase_gym.curricula import actions
@@ -402,7 +402,7 @@ class LearningProgress(SamplingDirector):
         """
         self.rate = check_share("rate", rate, above=True)
         self.explore = check_share("explore", explore, above=True)
-        if not is_number(speed) or speed < 1.0:
+        if not is_finite(speed) or speed < 1.0:
             raise ConfigError(f"speed is a number from 1 on, not {speed!r}")
         self.fast_rate = min(1.0, rate * speed)
 
@@ -489,9 +489,9 @@ def make_director(director: Any) -> Director:
 # -- checks of options -----------------------------------------------------------------------------
 
 
-def is_number(value: object) -> bool:
+def is_finite(value: object) -> bool:
     """Return whether a value is a number that can be reckoned with."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300
+    return is_number(value) and abs(value) < 1e300
 
 
 def check_share(name: str, value: Any, above: bool = False) -> float:
@@ -500,7 +500,7 @@ def check_share(name: str, value: Any, above: bool = False) -> float:
     Raises:
         ConfigError: If it is not.
     """
-    if not is_number(value) or not 0.0 <= value <= 1.0 or (above and value == 0.0):
+    if not is_finite(value) or not 0.0 <= value <= 1.0 or (above and value == 0.0):
         message = "above 0 and at most 1" if above else "from 0 to 1"
         raise ConfigError(f"{name} is a number {message}, not {value!r:.80}")
     return float(value)
@@ -512,7 +512,7 @@ def check_positive(name: str, value: Any) -> float:
     Raises:
         ConfigError: If it is not.
     """
-    if not is_number(value) or value <= 0.0:
+    if not is_finite(value) or value <= 0.0:
         raise ConfigError(f"{name} is a number above 0, not {value!r:.80}")
     return float(value)
 

@@ -14,20 +14,20 @@ from typing import Any
 
 import orjson
 
+from piase_gym.core.arithmetic import is_number
 from piase_gym.curricula.conditions import ATTEMPTS
 from piase_gym.curricula.decisions import Decision, format_value
 from piase_gym.curricula.progress import AgentProgress, typed
+from piase_gym.curricula.recheck import BEGIN, EVAL
 from piase_gym.curricula.store import ProgressStore
 from piase_gym.errors import PiaseError, ProgressError, RunError
 from piase_gym.runs.history import AgentHistory, History
 from piase_gym.runs.reader import Run, damaged, read
-from piase_gym.runs.schema import LINE_DAMAGE
+from piase_gym.runs.schema import ATTEMPT, LINE_DAMAGE
 
 PATH = "path.jsonl"
 PROGRESS = "progress.json"
 """Files in the folder of a run: a row for each update, and the progress of its agents."""
-ATTEMPT, EVAL = "DSE_STEP_ATTEMPT_START", "DSE_ADAPTATION_EVAL"
-BEGIN = "DSE_AGENT_CURRICULUM_START"
 SUCCESS = "success_rate"
 
 
@@ -422,12 +422,19 @@ def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str
         path: The path.
         orders: Steps to list even if they were never reached.
     """
-    seen = {move.decision.step for move in path.moves} | set(path.drawn)
-    seen |= {order for counts in path.episode_counts for order in counts.played}
+    made: dict[int, list[Decision]] = {}
+    for move in path.moves:
+        made.setdefault(move.decision.step, []).append(move.decision)
+    rates = {m.decision.step: rate for m, rate in zip(path.moves, path.rates, strict=True)}
+    by_success = path.judged_by == SUCCESS
+    played = {order for counts in path.episode_counts for order in counts.played}
     rows: list[tuple[str, ...]] = []
-    for order in sorted(seen | set(orders)):
-        mine = [move.decision for move in path.moves if move.decision.step == order]
+    for order in sorted({*made, *path.drawn, *played, *orders}):
+        mine = made.get(order, [])
         episodes = sum(d.episodes for d in mine) or path.drawn.get(order, 0)
+        last = rates.get(order)  # that of the last attempt
+        if last is None and by_success:
+            last = _share_won(path, order)
         rows.append(
             (
                 str(order),
@@ -436,7 +443,7 @@ def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str
                 str(sum(d.hint is not None for d in mine)),
                 str(sum(d.decision.startswith("BRANCH_TO_") for d in mine)),
                 f"{episodes:,}",
-                _last_success(path, order),
+                "" if last is None else f"{last:.0%}",
                 "yes" if any(d.completed for d in mine) else "no",
             )
         )
@@ -445,7 +452,7 @@ def table_rows(path: LearningPath, orders: Iterable[int] = ()) -> list[tuple[str
 
 def _is_share(value: object) -> bool:
     """Return whether a value is a number from 0 to 1."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    return is_number(value) and 0 <= value <= 1
 
 
 def short_name(metric: str) -> str:
@@ -458,23 +465,16 @@ def headings(path: LearningPath) -> tuple[str, ...]:
     return (*HEADINGS[:-2], short_name(path.judged_by), HEADINGS[-1])
 
 
-def _last_success(path: LearningPath, order: int) -> str:
-    """Return the share of the last attempt or the last episodes that was won.
-
-    Where attempts are judged by another share, return that.
-    """
-    pairs = zip(path.moves, path.rates, strict=True)
-    rates = [rate for move, rate in pairs if move.decision.step == order]
-    if rates and rates[-1] is not None:
-        return f"{rates[-1]:.0%}"
-    if path.judged_by != SUCCESS:
-        return ""
+def _share_won(path: LearningPath, order: int) -> float | None:
+    """Return the share of the last episodes of a step that was won, if that is recorded."""
     played = won = 0
     for counts in reversed(path.episode_counts):
-        if played < 100 and counts.won:
+        if played >= 100:
+            break
+        if counts.won:
             played += counts.played.get(order, 0)
             won += counts.won.get(order, 0)
-    return f"{won / played:.0%}" if played else ""
+    return won / played if played else None
 
 
 HEADINGS = ("step", "name", "attempts", "hints", "branches", "episodes", "won", "done")

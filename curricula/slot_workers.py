@@ -23,7 +23,7 @@ from piase_gym.core.events import Event
 from piase_gym.curricula.episode_collector import EpisodeCollector
 from piase_gym.curricula.metrics import EpisodeRecord, MetricInputs
 from piase_gym.envs.single import GymEnv
-from piase_gym.errors import ClosedError, require_known
+from piase_gym.errors import ClosedError, UnsupportedError, require_known
 from piase_gym.jobs.local import NEEDS_GUARD, end_with_parent
 
 ELSEWHERE = "elsewhere"
@@ -204,7 +204,11 @@ class WorkerPool:
     """
 
     def __init__(self, spec: EnvSpec, slots: int, workers: int, context: str = CONTEXT) -> None:
-        """Start the workers."""
+        """Start the workers.
+
+        Raises:
+            UnsupportedError: If this machine starts no more processes.
+        """
         self.spec, self.workers = spec, workers
         here = () if context == ELSEWHERE else range(slots)
         self._local = SlotWorker(spec, here) if workers == 0 else None
@@ -222,16 +226,23 @@ class WorkerPool:
             starter.set_forkserver_preload(PRELOADED)
         # By value, as other processes than forked ones do not have the classes of a notebook.
         recipe = spec if context == "fork" else cloudpickle.dumps(spec)
-        for worker in range(workers):
-            mine, theirs = starter.Pipe()
-            own = range(worker, slots, workers)
-            process: Any = starter.Process(  # type: ignore[attr-defined]
-                target=worker_main, args=(theirs, recipe, own), daemon=True
-            )
-            process.start()
-            theirs.close()
-            self._pipes.append(mine)
-            self._processes.append(process)
+        try:
+            for worker in range(workers):
+                self._start(starter, recipe, range(worker, slots, workers))
+        except OSError as error:  # too many processes, or open files
+            started = len(self._processes)
+            self.close()
+            message = f"of {workers} workers only {started} can be started: {error.strerror}"
+            raise UnsupportedError(message) from None
+
+    def _start(self, starter: Any, recipe: EnvSpec | bytes, slots: Sequence[int]) -> None:
+        """Start a worker that hosts some slots."""
+        mine, theirs = starter.Pipe()
+        process = starter.Process(target=worker_main, args=(theirs, recipe, slots), daemon=True)
+        process.start()
+        theirs.close()
+        self._pipes.append(mine)
+        self._processes.append(process)
 
     def send(self, commands: Sequence[SlotCommand]) -> None:
         """Send commands to slots; each slot must be done with its previous command."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from piase_gym.core.difficulty import Fields
 from piase_gym.core.rng import Stream
-from piase_gym.curricula.directors import SamplingDirector, StepChoice, check_word, is_number
+from piase_gym.curricula.directors import SamplingDirector, StepChoice, check_word, is_finite
 from piase_gym.curricula.manager import CurriculumManager
 from piase_gym.curricula.progress import typed
 from piase_gym.curricula.schema import CurriculumStep, DevelopmentalCurriculum
@@ -74,7 +74,7 @@ class SettingRanges:
             raise ConfigError(f"settings: there are {len(self.names)}; at most {MOST_RANGES}")
         for name, pair in (ranges or {}).items():
             right = isinstance(pair, Sequence) and len(pair) == 2
-            if not right or not all(is_number(end) for end in pair) or not pair[0] < pair[1]:
+            if not right or not all(is_finite(end) for end in pair) or not pair[0] < pair[1]:
                 raise ConfigError(
                     f"settings: {name} is drawn from [least, largest], such as [0.0, 0.5] or "
                     f"[2, 7], not {pair!r:.80}"

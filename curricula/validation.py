@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
+from piase_gym.core.arithmetic import is_number
 from piase_gym.core.files import SCENARIO_SUFFIXES, is_file
 from piase_gym.curricula import actions
 from piase_gym.curricula.condition_syntax import Kind, type_of
@@ -111,7 +112,7 @@ def normalise_curriculum(data: Any) -> Any:
         return data
     kept = _without_nulls(data)
     version = kept.get("version")
-    if isinstance(version, int | float) and not isinstance(version, bool):
+    if is_number(version):
         kept["version"] = str(version)
     return kept
 
@@ -147,8 +148,8 @@ def target_of(overrides: Mapping[str, Any]) -> tuple[float, ...] | str | None:
         return place
     if not isinstance(place, list | tuple) or len(place) not in (2, 3):
         return None
-    numbers = all(isinstance(part, int | float) and type(part) is not bool for part in place)
-    return tuple(place) if numbers and all(map(math.isfinite, place)) else None
+    numbers = all(is_number(part) and math.isfinite(part) for part in place)
+    return tuple(place) if numbers else None
 
 
 def require_same_world(own: str, given: object, source: str) -> None:

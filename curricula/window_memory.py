@@ -94,8 +94,7 @@ def load_windows(
     known = history.of(progress.agent_id)
     for number, decision in enumerate(progress.decisions, start=1):
         aimed = curriculum.step(decision.step).target_coords is not None
-        attempt = Attempt(number, decision.step, None, aimed, 0, 0, decision.episodes)
-        known.attempts.append(attempt)
+        known.begin(Attempt(number, decision.step, None, aimed, 0, 0, decision.episodes))
     # The attempt that was broken off starts again, with the same number: what was played for it
     # counts for windows of episodes and steps, and for no attempt.
     decided = len(progress.decisions)

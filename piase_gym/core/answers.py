@@ -205,14 +205,16 @@ def without_reasoning(text: str) -> tuple[str, str]:
 # -- marked commands ----------------------------------------------------------------------
 
 _TAG = re.compile(
-    r"<(action|command|answer|tool_call)>\s*(.*?)\s*(?:</\1>|(?=<\1>)|\Z)",
-    re.DOTALL | re.IGNORECASE,
+    r"<(action|command|answer|tool_call)>(.*?)(?:</\1>|(?=<\1>)|\Z)", re.DOTALL | re.IGNORECASE
 )
 _FENCE = re.compile(
     r"(?<![`~])(`{3,}+|~{3,}+)[ \t]*+([\w+-]*+)[ \t]*+\n(.*?)(?:\n[ \t]*+\1|\Z)", re.DOTALL
 )
 _ONE_LINE_FENCE = re.compile(r"```([^`\n]+)```")
-_MADE_UP = re.compile(r"^[\s*_#]*observation[*_]*:", re.IGNORECASE | re.MULTILINE)
+_MADE_UP = re.compile(
+    r"(?:\A|[^\s*_#](?:[^\S\n]|[*_#])*+\n)()[\s*_#]*+observation[*_]*:", re.IGNORECASE
+)
+"""The line of an observation, from the group on; each run of blanks and signs is read once."""
 _DECODER = json.JSONDecoder(strict=False)
 """Models break lines within the strings of JSON."""
 _Mark = tuple[int, int, "Answer | InvalidAction"]
@@ -224,8 +226,8 @@ MOST_OBJECTS = 64
 def _marked(text: str) -> Answer | InvalidAction | None:
     """Return the last marked command of a text, if there is any."""
     made_up = _MADE_UP.search(text)
-    if made_up is not None and _labels(text[: made_up.start()]) is not None:
-        text = text[: made_up.start()].rstrip()
+    if made_up is not None and _labels(text[: made_up.start(1)]) is not None:
+        text = text[: made_up.start(1)].rstrip()
     marks = [(*m.span(), _inner(m.group(2))) for m in _TAG.finditer(text)]
     tagged = bool(marks)
     if not tagged:

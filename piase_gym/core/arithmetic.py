@@ -1,10 +1,16 @@
-"""Sums of floats that are the same under every version of Python, to the last bit."""
+"""Numbers: which values are some, and sums that are equal under every version of Python."""
 
 from __future__ import annotations
 
 import functools
 import operator
 from collections.abc import Iterable
+from typing import TypeGuard
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is an integer or a float; booleans are no numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def sum_in_order(values: Iterable[float]) -> float:

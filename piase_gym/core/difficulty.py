@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from piase_gym.core.arithmetic import is_number
 from piase_gym.errors import ConfigError, suggest
 
 BY = "by"
@@ -51,8 +52,7 @@ class DifficultyParameter:
         Raises:
             ConfigError: If it is not a number, or out of range.
         """
-        numeric = isinstance(value, int | float) and not isinstance(value, bool)
-        if not numeric or not self.low <= value <= self.high or (self.whole and value % 1):
+        if not is_number(value) or not self.low <= value <= self.high or (self.whole and value % 1):
             kind = "an integer" if self.whole else "a number"
             raise ConfigError(
                 f"{world}: {self.name} is {kind} from {self.low:g} to {self.high:g}, "
@@ -184,7 +184,7 @@ def adjust(
 
 def _turned_value(parameter: DifficultyParameter, config: Any, share: Any) -> float | int:
     """Return a parameter's value after turning it by a share of its range."""
-    if not isinstance(share, int | float) or isinstance(share, bool) or not -1 <= share <= 1:
+    if not is_number(share) or not -1 <= share <= 1:
         raise ConfigError(f"{config.world}: by is a number from -1 to 1, not {share!r:.60}")
     now = parameter.read(config)
     assert now is not None
@@ -239,8 +239,7 @@ class PerAgentField:
 
 def is_place(value: Any) -> bool:
     """Return whether a value is one place: two numbers."""
-    numbers = isinstance(value, list | tuple) and len(value) == 2
-    return numbers and all(isinstance(v, int | float) and not isinstance(v, bool) for v in value)
+    return isinstance(value, list | tuple) and len(value) == 2 and all(map(is_number, value))
 
 
 def per_agent_list(

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import get_ident
@@ -77,6 +78,13 @@ class UninterruptedBlocks:
         ours = signal.getsignal(signal.SIGINT) == self._on_interrupt
         if ours and not self._watching and get_ident() == _MAIN:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def watch_for(self, owner: object) -> Callable[[], object]:
+        """Call `watch`; return what calls `leave` once, at the latest when `owner` is collected."""
+        self.watch()
+        release = weakref.finalize(owner, self.leave)
+        release.atexit = False
+        return release
 
     @contextmanager
     def watched(self) -> Iterator[None]:

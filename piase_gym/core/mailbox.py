@@ -249,11 +249,15 @@ class Mailbox:
 
     def get_state(self) -> dict[str, Any]:
         """Return the whole state as a JSON-able value."""
+        return self._state([list(item.values()) for item in self.history])
+
+    def _state(self, history: Any) -> dict[str, Any]:
+        """Return the state with something for its history."""
         return {
             "now": self._now,
             "boxes": {agent: [list(item) for item in box] for agent, box in self.boxes.items()},
             "heard": {agent: [list(item) for item in box] for agent, box in self.delivered.items()},
-            "history": [list(item.values()) for item in self.history],
+            "history": history,
             "travelling": [[when, list(item)] for when, item in self._travelling],
             **({"recent": self._recent_state()} if self.rules.history else {}),
         }
@@ -265,7 +269,7 @@ class Mailbox:
 
     def digest_state(self) -> dict[str, Any]:
         """Return the part of the state that can change the future: all but the history."""
-        return {**self.get_state(), "history": len(self.history)}
+        return self._state(len(self.history))
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Restore what `get_state` returned.

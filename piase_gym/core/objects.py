@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from piase_gym.core.arithmetic import sum_in_order
+from piase_gym.core.arithmetic import is_number, sum_in_order
 from piase_gym.core.surroundings import Surroundings
 
 Objects = Mapping[str, Mapping[str, Any]]
@@ -150,10 +150,8 @@ def _word(key: str, was: Any, now: Any, kind: str, objects: Objects) -> str:
         return ("door_" if kind in DOORS else "") + ("opened" if now else "closed")
     if key == "locked":
         return "locked" if now else "unlocked"
-    numbers = [value for value in (was, now) if value is not None]
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers):
-        return "resource_updated"
-    return "state_changed"
+    numbers = all(value is None or is_number(value) for value in (was, now))
+    return "resource_updated" if numbers else "state_changed"
 
 
 def _is_agent(name: Any, objects: Objects) -> bool:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
+from piase_gym.core.arithmetic import is_number
 from piase_gym.core.jsonable import jsonable
 
 COMMON = ("agent", "messages", "earlier", "hint", "shared_memory", "remembered")
@@ -71,7 +72,7 @@ def surroundings_by_name(facts: Any, agents: Sequence[str]) -> Surroundings:
     """
     known = {f.name: getattr(facts, f.name) for f in fields(facts) if f.name not in COMMON}
     stats = dict(known.get("stats") or {})
-    stats |= {name: float(known[name]) for name in ("energy", "health") if _is_number(known, name)}
+    stats |= {n: float(known[n]) for n in ("energy", "health") if is_number(known.get(n))}
     return Surroundings(
         position=jsonable(_first(known, "position", "room", "location")),
         rotation=jsonable(_first(known, "rotation", "heading")),
@@ -85,12 +86,6 @@ def surroundings_by_name(facts: Any, agents: Sequence[str]) -> Surroundings:
 def _first(known: Mapping[str, Any], *names: str) -> Any:
     """Return the value of the first of these fields that is there."""
     return next((known[name] for name in names if known.get(name) is not None), None)
-
-
-def _is_number(known: Mapping[str, Any], name: str) -> bool:
-    """Return whether a field is there and is a number."""
-    value = known.get(name)
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _carried(known: Mapping[str, Any]) -> tuple[str, ...] | None:

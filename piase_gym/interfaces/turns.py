@@ -231,9 +231,7 @@ class TurnEngine:
         record.result = action_result(world, i, tick, steps, changed)
         record.act, record.priority, record.submitted = None, 0.0, {}
         messages = [(steps, letter) for letter in facts.messages]
-        record.messages = [
-            item for item in record.messages if item[0] > record.perceived_at[1]
-        ] + messages
+        record.messages += messages
         if self.runner.events.active:
             post = self.runner.events.post
             post("result", name, **record.result.model_dump(mode="json", exclude_none=True))

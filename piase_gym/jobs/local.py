@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from piase_gym.errors import require_count
+from piase_gym.errors import UnsupportedError, require_count
 from piase_gym.jobs.backend import (
     NO_MODULE,
     Answer,
@@ -205,11 +205,19 @@ class Processes:
             worker.pipe.send_bytes(data)
 
     def _start(self) -> _Worker:
-        """Start a worker whose libraries use one thread: the workers are the parallelism."""
-        ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=serve, args=(theirs, self._modules), daemon=True)
-        with _one_thread():
-            process.start()
+        """Start a worker whose libraries use one thread: the workers are the parallelism.
+
+        Raises:
+            UnsupportedError: If this machine starts no more processes.
+        """
+        try:
+            ours, theirs = self._context.Pipe()
+            process = self._context.Process(target=serve, args=(theirs, self._modules), daemon=True)
+            with _one_thread():
+                process.start()
+        except OSError as error:  # too many processes, or open files
+            message = f"worker processes cannot be started: {error.strerror}"
+            raise UnsupportedError(message) from None
         theirs.close()
         self._workers.append(_Worker(process, ours))
         return self._workers[-1]

@@ -37,7 +37,7 @@ from piase_gym.registry import world_spec
 from piase_gym.runs.manifest import rebuild, require_slot
 from piase_gym.runs.reader import Run
 from piase_gym.runs.replayer import Replayer, read_act
-from piase_gym.runs.schema import LINE_DAMAGE, TYPE_OF_KIND, Event
+from piase_gym.runs.schema import LINE_DAMAGE, Event, kind_of
 
 RECORDED = "recorded"
 """The policy that does what the log says, and nothing (the no-op) after its end."""
@@ -46,7 +46,6 @@ BRANCHES = ("before.jsonl", "after.jsonl")
 """The logs of a pair: without the change, and with it."""
 GIVEN = ("modify", "order", "hint", "send", "poll")
 """The kinds of lines that say what an episode was given from outside, between two steps."""
-GIVEN_TYPES = frozenset(TYPE_OF_KIND[kind] for kind in GIVEN)
 STREAMS = {s.name.lower(): s for s in StreamId if s is not StreamId.PARTNER}
 Policies = Mapping[str, "str | Agent"]
 
@@ -165,11 +164,11 @@ class RunUntilCut:
         the first step after the cut is before the cut.
         """
         over, last = False, 0
-        held: list[tuple[int, Event]] = []  # what agents have said, and what followed
+        held: list[tuple[int, Event, bool]] = []  # what agents have said, and what followed
         for number, event in self.replayer.events():
-            data, kind = event["event_data"], event["event_data"].get("kind")
-            here = data.get("slot", 0) == self.slot
-            given, begins = self._is_given(event), here and kind in ("reset", "restore")
+            data = event["event_data"]
+            kind, here = kind_of(event["event_type"], data), data.get("slot", 0) == self.slot
+            given, begins = here and kind in GIVEN, here and kind in ("reset", "restore")
             # Other things that agents say are heard in the step itself; before the cut they need
             # not wait.
             waits = given and (event["step"] == at or kind == "hint")
@@ -177,14 +176,14 @@ class RunUntilCut:
                 over, last = over or event["step"] > at, event["step"]
             if not over:
                 said = waits and _author(data, self.run.agents) is not None
-                held.append((number, event))
+                held.append((number, event, given))
                 acted = here and kind == "step"
                 if begins or acted or (not said and len(held) == 1):
                     if acted and self.seed >= 0:
                         # All have chosen before anybody hears what was said meanwhile.
                         self._act(self._commands(number, data))
-                    for line in held:
-                        self._play(*line)
+                    for line, what, _ in held:
+                        self._play(line, what)
                     held.clear()
             elif begins:
                 break
@@ -193,15 +192,9 @@ class RunUntilCut:
             elif here and kind == "step":
                 self.rest.append(self._commands(number, data))
         if held:
-            self.given[0] = [event["event_data"] for _, event in held if self._is_given(event)]
+            self.given[0] = [what["event_data"] for _, what, given in held if given]
         if last < at:
             raise RunError(f"the run has {last} steps; it cannot be cut after step {at}")
-
-    def _is_given(self, event: Event) -> bool:
-        """Return whether a line says what the episode was given from outside."""
-        data = event["event_data"]
-        here = data.get("slot", 0) == self.slot and event["event_type"] in GIVEN_TYPES
-        return here and data.get("kind") in GIVEN
 
     def _play(self, number: int, event: Event) -> None:
         """Execute a line; raise `RunError` if something differs."""

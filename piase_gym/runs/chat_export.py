@@ -93,9 +93,8 @@ class _Chats:
 
     def _reset(self, slot: int, event: Event) -> None:
         """Begin episodes; those that were broken off are left out."""
-        for key in [key for key in self._open if key[0] == slot]:
-            del self._open[key]
         for name in self.replayer.run.agents:
+            self._open.pop((slot, name), None)
             self._replies.pop((slot, name), None)
         self._seeds[slot] = event["event_data"].get("seed")
         self._enter(slot, event["episode"])

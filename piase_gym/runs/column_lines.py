@@ -133,10 +133,8 @@ class Expansion:
 
     def _start(self, header: Mapping[str, Any]) -> None:
         """Make the batch, and let a recorder listen."""
-        manifest = header["manifest"]
-        check_manifest(manifest)
-        if self._level is not None:
-            manifest = {**manifest, "level": self._level, "levels": {}}
+        check_manifest(header["manifest"])
+        manifest = self._leveled(header["manifest"])
         self._now, self._steps = header["began"], 0
         options = Options(
             manifest["level"],
@@ -153,6 +151,10 @@ class Expansion:
 
         self._writer = Writer(Sinks([self._lines], "stop"))
         self._recorder = BatchRecorder(env, self._writer, options, manifest["face"], manifest)
+
+    def _leveled(self, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a manifest with the level that is wanted."""
+        return manifest if self._level is None else {**manifest, "level": self._level, "levels": {}}
 
     def _step(self, ns: int, acts: Any) -> None:
         """Execute a step."""
@@ -187,9 +189,7 @@ class Expansion:
         elif kind == "hint":
             env.give_hint(event["slot"], event["agent"], event["message"])
         elif kind == "rebuild":
-            manifest = event["manifest"]
-            if self._level is not None:
-                manifest = {**manifest, "level": self._level, "levels": {}}
+            manifest = self._leveled(event["manifest"])
             larger = _batch(manifest, event["configs"], self._focal)
             larger.events = env.events
             self._configs = len(event["configs"])

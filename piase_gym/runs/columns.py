@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from piase_gym.core.events import Event
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.errors import UnsupportedError, need
 from piase_gym.runs.json_values import dumps
 from piase_gym.runs.manifest import make_manifest
@@ -194,6 +195,7 @@ class ColumnRecorder:
         if env.ready.any():
             self.file.take("restore", header["began"], snapshot=env.snapshot())
         self._leave = env.events.subscribe(self._hear, KINDS)
+        self._release = uninterrupted.watch_for(self)
 
     def _world(self) -> dict[str, Any]:
         """Return what it takes to make the batch again, without partners."""
@@ -265,6 +267,7 @@ class ColumnRecorder:
             self._take_digests(ns)
             self.file.take("close", ns, step=self.step, reason=reason)
             self.file.close()
+            self._release()
             self.file.sinks.complain()
 
 

@@ -51,9 +51,10 @@ class StepGoals:
         Returns:
             Its data with the goal it is about, and the goal lines that follow from it.
         """
+        if self.schema < 2 or agent is None or event_type not in _ABOUT or "goal_id" in data:
+            return data, []
         order = data.get("step" if event_type == "DSE_ADAPTATION_EVAL" else "order")
-        about = self.schema > 1 and agent is not None and event_type in _ABOUT
-        if not about or agent is None or type(order) is not int or "goal_id" in data:
+        if type(order) is not int:
             return data, []
         key, found = (agent, order), list[AgentEvent]()
         if event_type == ATTEMPT and key not in self._open:

@@ -17,7 +17,15 @@ from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import has_columns
 from piase_gym.runs.reader import Run, damaged, read
 from piase_gym.runs.row_files import WRITERS, Row, to_jsonl
-from piase_gym.runs.schema import EVENT_TYPES, FIELDS, LINE_DAMAGE, MORE_FIELDS, Event, component_id
+from piase_gym.runs.schema import (
+    EVENT_TYPES,
+    FIELDS,
+    LINE_DAMAGE,
+    MORE_FIELDS,
+    Event,
+    component_id,
+    kind_of,
+)
 from piase_gym.runs.sinks import output_file
 
 DIALECTS = ("native", "legacy")
@@ -163,7 +171,7 @@ def expanded(run: Run) -> Iterator[Event]:
             continue
         made = []
         yield event
-        if event["event_data"].get("kind") == "step":
+        if kind_of(event["event_type"], event["event_data"]) == "step":
             try:
                 made = list(_singles(run, event))
             except LINE_DAMAGE as error:

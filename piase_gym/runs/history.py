@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import operator
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +13,14 @@ from piase_gym.runs.agent_lines import goal_prefix
 from piase_gym.runs.lines import Line
 from piase_gym.runs.manifest import check_manifest, noted_names
 from piase_gym.runs.recent_events import Recent, Step
-from piase_gym.runs.schema import ATTEMPT, REBUILD, SCHEMA_VERSION, Event, played_out
+from piase_gym.runs.schema import (
+    ATTEMPT,
+    REBUILD,
+    SCHEMA_VERSION,
+    Event,
+    looks_derived,
+    played_out,
+)
 
 SPARE = -1
 """The attempt of episodes that count for none, because theirs already had all its episodes."""
@@ -110,27 +117,36 @@ class AgentHistory:
     Attributes:
         episodes: Its episodes, in the order in which they began; see `add`.
         by_attempt: The same by the number of their attempt.
+        by_slot: The same by slot; in one slot, each begins when the one before it has ended.
         hints: For each hint: the step, the attempt and the slot in which it came.
-        attempts: Its attempts, in the order in which they began.
-        numbered: Its episodes by slot and number.
+        attempts: Its attempts, in the order in which they began; see `begin`.
+        latest: The number of its last attempt by slot; ``None`` stands for attempts in all slots.
         steps: Its last steps, where whole episodes are handed over instead of events.
     """
 
     episodes: list[Episode] = field(default_factory=list)
     by_attempt: dict[int, list[Episode]] = field(default_factory=dict)
+    by_slot: dict[int, list[Episode]] = field(default_factory=dict)
     hints: list[tuple[int, int, int]] = field(default_factory=list)
     attempts: list[Attempt] = field(default_factory=list)
-    numbered: dict[tuple[int, int], Episode] = field(default_factory=dict)
+    latest: dict[int | None, int] = field(default_factory=dict)
     steps: deque[Step] = field(default_factory=deque)
 
     def add(self, episode: Episode) -> None:
         """Add an episode, which may have begun before others that are here."""
-        for rows in (self.episodes, self.by_attempt.setdefault(episode.attempt, [])):
+        same_attempt = self.by_attempt.setdefault(episode.attempt, [])
+        same_slot = self.by_slot.setdefault(episode.slot, [])
+        for rows in (self.episodes, same_attempt, same_slot):
             bisect.insort(rows, episode, key=begun)
+
+    def begin(self, attempt: Attempt) -> None:
+        """Add the next attempt."""
+        self.attempts.append(attempt)
+        self.latest[attempt.slot] = attempt.number
 
     def attempt_in(self, slot: int) -> int:
         """Return the number of the attempt that is under way in a slot, or 0."""
-        return next((a.number for a in reversed(self.attempts) if a.slot in (None, slot)), 0)
+        return max(self.latest.get(None, 0), self.latest.get(slot, 0))
 
 
 class History:
@@ -156,10 +172,11 @@ class History:
         self.manifest: Mapping[str, Any] = {}
         self.milestones: dict[str, None] = {}
         self.measures: dict[str, None] = {}
-        self._open: dict[tuple[int, str], Episode] = {}
+        self._open: defaultdict[int, dict[str, Episode]] = defaultdict(dict)
+        """The episodes in progress, by slot and agent."""
         self._seeds: dict[int, int | None] = {}
         self._hints: dict[tuple[int, str], int] = {}
-        self._seats: dict[tuple[int, str], int] = {}
+        self._seats: defaultdict[int, dict[str, int]] = defaultdict(dict)
         """The attempts of the episodes in progress, by slot and agent."""
         self._begun: dict[tuple[str, int], int] = {}
         """How many episodes of an attempt have begun, by agent and number."""
@@ -211,7 +228,7 @@ class History:
             self._take_change(data)
         elif kind == ATTEMPT:
             self._take_attempt(agent, data)
-        elif kind == "LEARNING_EPISODE_END":
+        elif kind == "LEARNING_EPISODE_END" and looks_derived(kind, data):
             self._end(episode, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") in ("start", REBUILD):
             check_manifest(data)
@@ -232,11 +249,10 @@ class History:
 
     def _take_attempt(self, agent: str, data: Mapping[str, Any]) -> None:
         """Take in the beginning of an attempt."""
-        attempts = self.of(agent).attempts
-        aimed = data.get("target_coords") is not None
-        number, order, slot = len(attempts) + 1, data.get("order"), data.get("slot")
+        known, aimed = self.of(agent), data.get("target_coords") is not None
+        number, order, slot = len(known.attempts) + 1, data.get("order"), data.get("slot")
         episodes = data.get("episodes")
-        attempts.append(Attempt(number, order, slot, aimed, self.step, self.sequence, episodes))
+        known.begin(Attempt(number, order, slot, aimed, self.step, self.sequence, episodes))
 
     def _begin(self, data: Mapping[str, Any]) -> None:
         """Begin another episode; what is in progress in the slot is broken off."""
@@ -257,14 +273,13 @@ class History:
                 self._begun[agent, number] = begun + 1
             else:
                 number = SPARE
-        self._seats[slot, agent] = number
+        self._seats[slot][agent] = number
 
     def _abandon(self, slot: int) -> None:
         """Break off what is in progress in a slot; it no longer counts for its attempts."""
-        for key in [key for key in self._open if key[0] == slot]:
-            self._open.pop(key).result = "abandoned"
-        for key in [key for key in self._seats if key[0] == slot]:
-            attempt = key[1], self._seats.pop(key)
+        for row in self._open.pop(slot, {}).values():
+            row.result = "abandoned"
+        for attempt in self._seats.pop(slot, {}).items():
             if attempt in self._begun:
                 self._begun[attempt] -= 1
 
@@ -272,9 +287,9 @@ class History:
         """Take in a step line."""
         slot, step = data.get("slot", 0), self.step
         rewards, outcomes = data["rewards"], data["outcomes"]
-        plain = _MORE.isdisjoint(data)
+        plain, in_progress = _MORE.isdisjoint(data), self._open[slot]
         for agent in data["commands"]:
-            row = self._open.get((slot, agent)) or self._new_row(agent, slot, number, step)
+            row = in_progress.get(agent) or self._new_row(agent, slot, number, step)
             row.end = step
             row.length += 1
             row.total += rewards[agent] or 0.0
@@ -292,21 +307,20 @@ class History:
             row.arrived = row.arrived or row.end
         if agent in data.get("results", {}):
             row.result = data["results"][agent]
-            del self._open[row.slot, agent]
-            self._seats.pop((row.slot, agent), None)
+            del self._open[row.slot][agent]
+            self._seats[row.slot].pop(agent, None)
 
     def _new_row(self, agent: str, slot: int, number: int, step: int) -> Episode:
         """Open an agent's episode in its first step."""
         history = self.of(agent)
-        attempt = self._seats.get((slot, agent))
+        attempt = self._seats[slot].get(agent)
         if attempt is None:  # it entered after the reset
             attempt = history.attempt_in(slot)
         seed = self._seeds.get(slot)
         row = Episode(agent, number, slot, attempt, seed, step - 1, sequence=self.sequence)
         row.hints = self._hints.pop((slot, agent), 0)
-        self._open[slot, agent] = row
+        self._open[slot][agent] = row
         history.add(row)
-        history.numbered[slot, number] = row
         return row
 
     def _take_hint(self, data: Mapping[str, Any]) -> None:
@@ -315,7 +329,7 @@ class History:
         history = self.of(agent)
         slot = data.get("slot", 0)
         history.hints.append((self.step, history.attempt_in(slot), slot))
-        row = self._open.get((slot, agent))
+        row = self._open[slot].get(agent)
         if row is not None:
             row.hints += 1
         else:
@@ -323,8 +337,9 @@ class History:
 
     def _end(self, episode: int, data: Mapping[str, Any]) -> None:
         """Take in the report of an episode: what was broken off, what was measured."""
-        self._abandon(data.get("slot", 0))
+        slot = data.get("slot", 0)
+        self._abandon(slot)
         for agent, measures in data.get("measures", {}).items():
-            row = self.of(agent).numbered.get((data.get("slot", 0), episode))
-            if row is not None:
-                row.measures = dict(measures)
+            rows = self.of(agent).by_slot.get(slot)
+            if rows and rows[-1].episode == episode:
+                rows[-1].measures = dict(measures)

@@ -104,4 +104,4 @@ def _text(text: str) -> str:
     if len(text) > MAX_STRING:
         kept = MAX_STRING - 64  # with the note it is not too long, so that it is not cut again
         text = f"{text[:kept]}… [{len(text) - kept} characters cut]"
-    return str(text).encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "replace").decode()

@@ -99,12 +99,12 @@ class Episodes:
 
     def cut(self, slot: int | None = None) -> None:
         """Break off what is open in an environment, or in all; that counts as truncated."""
-        for place, agent in list(self._open):
-            if slot is None or place == slot:
-                episode = self._open[place, agent]
-                if episode.actions:
-                    episode.truncations[-1] = True
-                self._end(place, agent)
+        keys = list(self._open) if slot is None else [(slot, agent) for agent in self.ended]
+        for key in keys:
+            if self.is_open(*key):
+                if ends := self._open[key].truncations:
+                    ends[-1] = True
+                self._end(*key)
 
     def _end(self, slot: int, agent: str) -> None:
         """Move an agent's episode to those that are over, unless nothing happened in it."""

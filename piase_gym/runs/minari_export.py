@@ -197,11 +197,10 @@ class _Gatherer:
         world = self.replayer.world(slot)
         if self.replayer.run.manifest["actions"]:
             return
-        for number, name in enumerate(world.agents):
-            legal = world.masks()[number].nonzero()[0].tolist()
+        for number, (name, mask) in enumerate(zip(world.agents, world.masks(), strict=True)):
             self._numbered[slot, name] = [
                 (k, command_value(row))
-                for k in legal
+                for k in mask.nonzero()[0].tolist()
                 if isinstance(row := world.command(number, k), Command)
             ]
 

@@ -17,6 +17,7 @@ from piase_gym.runs.manifest import require_slot, require_steps
 from piase_gym.runs.metrics import Metrics
 from piase_gym.runs.reader import Run, read
 from piase_gym.runs.replayer import Replayer
+from piase_gym.runs.schema import STATES, kind_of
 from piase_gym.runs.sinks import output_file
 
 KINDS = (".gif", ".mp4", ".png")
@@ -56,8 +57,8 @@ def _drawn(
     """Yield the pictures of a run that is executed again."""
     for event in replayer.executed(stop):
         data = event["event_data"]
-        shown = data.get("kind") in ("reset", "restore", "step") and data.get("slot", 0) == slot
-        if shown and event["step"] >= start:
+        shown = kind_of(event["event_type"], data) in STATES
+        if shown and data.get("slot", 0) == slot and event["step"] >= start:
             yield replayer.world(slot).rgb()
 
 

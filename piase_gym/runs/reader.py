@@ -14,7 +14,15 @@ from piase_gym.errors import ConfigError, RunError
 from piase_gym.runs.log_file import GIVEN_UP, MOST_BAD, Problem, Raw, parse, raw_lines
 from piase_gym.runs.manifest import check_manifest
 from piase_gym.runs.options import Levels
-from piase_gym.runs.schema import FIELDS, MORE_FIELDS, REBUILD, Event, describe_damage, rank
+from piase_gym.runs.schema import (
+    FIELDS,
+    MORE_FIELDS,
+    REBUILD,
+    Event,
+    describe_damage,
+    kind_of,
+    rank,
+)
 
 _TEXTS = tuple(
     name for name in (*FIELDS, *MORE_FIELDS) if name not in ("event_data", "step", "episode")
@@ -113,8 +121,8 @@ class Run:
 
     def steps(self) -> Iterator[Event]:
         """Yield the step lines."""
-        for event in self.events("ENVIRONMENT_EVENT_OCCURRED"):
-            if event["event_data"].get("kind") == "step":
+        for event in self:
+            if kind_of(event["event_type"], event["event_data"]) == "step":
                 yield event
 
     # -- what the ends say ----------------------------------------------------------------
@@ -265,6 +273,6 @@ def _last_manifest(path: Path, level: str | None, first: dict[str, Any]) -> dict
         data = event["event_data"]
         if data.get("control") == REBUILD:
             manifest = {**data, "control": "start"}
-        elif data.get("kind") in ("reset", "restore"):
+        elif kind_of(event["event_type"], data) in ("reset", "restore"):
             break
     return manifest

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from piase_gym.runs.agent_lines import step_events
 from piase_gym.runs.lines import Encoder, Line
-from piase_gym.runs.schema import Event
+from piase_gym.runs.schema import Event, kind_of
+
+_FIELDS = ("agent_id", "event_type", "step", "episode", "event_data")
 
 
 class Step(NamedTuple):
@@ -57,12 +59,10 @@ class Recent:
         """
         found: list[Step] = []
         for item in reversed(self._items):
-            live = isinstance(item, Line)
-            step, episode = (item.step, item.episode) if live else (item["step"], item["episode"])
+            _, event_type, step, episode, data = _parts(item)
             if step <= after:
                 break
-            data = item.data if live else item["event_data"]
-            if data.get("kind") == "step" and agent in data["commands"]:
+            if kind_of(event_type, data) == "step" and agent in data["commands"]:
                 sent = Counter(letter["sender"] for letter in data.get("messages", ()))[agent]
                 outcome, reward = data["outcomes"][agent], data["rewards"][agent] or 0.0
                 slot = data.get("slot", 0)
@@ -82,15 +82,25 @@ class Recent:
         for number, item in enumerate(self._items, self.count - len(self._items) + 1):
             if number < since:
                 continue
+            whose, event_type, step, episode, data = _parts(item)
+            if step <= after or (slot is not None and data.get("slot", slot) != slot):
+                continue
+            is_step = kind_of(event_type, data) == "step"
+            concerns = agent in (whose, data.get("agent"))
+            if not (is_step or concerns):
+                continue
             if isinstance(item, Line):
                 assert self.encoder is not None
                 item = self.encoder.event(item, number)
-            data = item["event_data"]
-            if item["step"] <= after or (slot is not None and data.get("slot", slot) != slot):
-                continue
-            if data.get("kind") == "step":
-                for name, kind, part in step_events(data, item["episode"], self.table, self.prefix):
+            if is_step:
+                data = item["event_data"]
+                for name, kind, part in step_events(data, episode, self.table, self.prefix):
                     if name == agent:
                         yield {**item, "agent_id": name, "event_type": kind, "event_data": part}
-            if item["agent_id"] == agent or data.get("agent") == agent:
+            if concerns:
                 yield item
+
+
+def _parts(item: Event | Line) -> Sequence[Any]:
+    """Return the agent, the type, the step, the episode and the data of an event."""
+    return item[1:6] if isinstance(item, Line) else [item[name] for name in _FIELDS]

@@ -63,7 +63,8 @@ class Recorder(Deriver):
         self._due = options.snapshot_every
         self._leave: list[Callable[[], None]] = []
         out.finish = weakref.WeakMethod(self.finish)
-        uninterrupted.watch()
+        self.release: Callable[[], object] = lambda: None
+        """Lets interrupts take effect within steps again, if they are held back."""
 
     # -- lines ----------------------------------------------------------------------------
 
@@ -237,9 +238,11 @@ class Recorder(Deriver):
         """Write the summary and close the sinks; finishing twice does no harm."""
         if self.closed:
             return
-        with uninterrupted:
-            self._finish(reason)
-        uninterrupted.leave()
+        try:
+            with uninterrupted:
+                self._finish(reason)
+        finally:
+            self.release()
 
     def _finish(self, reason: str) -> None:
         """Do what `finish` says, once."""
@@ -284,8 +287,9 @@ class EnvRecorder(Recorder):
         self.record: EpisodeRecord | None = None
         self._letters: list[dict[str, Any]] = []
         self._hashes = self.levels.steps and self.out.final
+        snapshot = runner.snapshot() if runner.running else None  # it can fail: nothing is written
         self.start(make_manifest(runner, env_kind, options))
-        self._take_over()
+        self._take_over(snapshot)
         events = runner.events
         self._leave.append(events.subscribe(self._hear, KINDS))
         self._leave.append(events.watch(self._watch, decoded=not self.table))
@@ -298,11 +302,11 @@ class EnvRecorder(Recorder):
         """Return how many steps the episode has lasted."""
         return self.runner.steps
 
-    def _take_over(self) -> None:
+    def _take_over(self, snapshot: Mapping[str, Any] | None) -> None:
         """Take over an environment that is in the middle of an episode or has a config waiting."""
         runner = self.runner
-        if runner.running:
-            self._enter(runner.seed, runner.snapshot())
+        if snapshot is not None:
+            self._enter(runner.seed, snapshot)
         elif runner.next_config is not None:
             changes = runner.world.base_config.diff(runner.next_config)
             self.post("ENVIRONMENT_STATE_CHANGED", {"kind": "reconfigure", "changes": changes})

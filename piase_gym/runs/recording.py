@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from piase_gym.core.events import Events
+from piase_gym.core.interrupts import uninterrupted
 from piase_gym.envs.runner import EpisodeRunner
 from piase_gym.errors import ConfigError, require_known, suggest
 from piase_gym.runs.batch_recorder import BatchRecorder
@@ -150,9 +151,10 @@ def follow(env: Any, out: Out, options: Options) -> Recorder:
         ConfigError: If the environment is not one of ours.
     """
     logged, env_kind = _logged(env)
-    if _is_batch(logged):
-        return BatchRecorder(logged, out, options, env_kind)
-    return EnvRecorder(logged, out, options, env_kind)
+    kind = BatchRecorder if _is_batch(logged) else EnvRecorder
+    recorder: Recorder = kind(logged, out, options, env_kind)
+    recorder.release = uninterrupted.watch_for(recorder)
+    return recorder
 
 
 def _logged(env: Any) -> tuple[Any, str]:

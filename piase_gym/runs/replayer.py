@@ -19,7 +19,7 @@ from piase_gym.runs.json_values import encode
 from piase_gym.runs.log_file import Problem
 from piase_gym.runs.manifest import rebuild, require_steps
 from piase_gym.runs.reader import Run, read
-from piase_gym.runs.schema import LINE_DAMAGE, TYPE_OF_KIND, Event, moment_of
+from piase_gym.runs.schema import LINE_DAMAGE, Event, kind_of, moment_of
 from piase_gym.runs.seal import check_seal
 from piase_gym.runs.verify import Verifier
 
@@ -162,8 +162,7 @@ class Replayer:
         if self.report.broken is not None:
             self.settled = True
             return
-        act = data.get("kind")
-        if isinstance(act, str) and TYPE_OF_KIND.get(act) == kind:
+        if act := kind_of(kind, data):
             self._guard(getattr(self, f"_{act}"), number, event, data)
         elif kind == "SIMULATION_CONTROL" and data.get("control") == "end":
             self.report.complete = True

@@ -219,11 +219,29 @@ TYPE_OF_KIND: dict[str, str] = {
     **dict.fromkeys("restore reconfigure modify snapshot".split(), "ENVIRONMENT_STATE_CHANGED"),
 }
 """The types of the lines that a replay executes, by their kind."""
+STATES = ("reset", "restore", "step")
+"""The kinds of lines after which an environment is in another state."""
+_REPORTS = {
+    "LEARNING_EPISODE_START": frozenset({"seed", "agents"}),
+    "LEARNING_EPISODE_END": frozenset({"seed", "results"}),
+}
+"""Entries by which the lines of the engine about whole episodes are recognized."""
 _KINDS = frozenset((*TYPE_OF_KIND, "milestone", "object"))
 
 
+def kind_of(event_type: str, data: Mapping[str, Any]) -> str | None:
+    """Return the kind of a line that a replay executes, such as ``step``; ``None`` for others.
+
+    Users may write any `kind` into lines of other types.
+    """
+    kind = data.get("kind")
+    return kind if isinstance(kind, str) and TYPE_OF_KIND.get(kind) == event_type else None
+
+
 def looks_derived(event_type: str, data: Mapping[str, Any]) -> bool:
-    """Return whether a line of the environment has the entries of one that the engine writes."""
+    """Return whether a line has the entries of one that the engine writes about an environment."""
+    if event_type in _REPORTS:
+        return _REPORTS[event_type] <= data.keys()
     return event_type in _ENVIRONMENT and any(shape <= data.keys() for shape in _SHAPES)
 
 

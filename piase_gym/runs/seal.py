@@ -13,8 +13,6 @@ from piase_gym.runs.columns import seal_of
 from piase_gym.runs.log_file import CHUNK, Problem, Raw, has_columns, parse, raw_lines
 from piase_gym.runs.schema import sealed
 
-CHANGED = "lines were changed after they were written"
-
 
 @dataclass(frozen=True)
 class Seal:
@@ -58,7 +56,7 @@ def check_seal(path: str | os.PathLike[str], schema: int) -> Seal:
     if seal is None and schema < 2:
         return Seal("unsealed", "a log of schema 1 without a seal")
     if checksum != digest.hexdigest():
-        return Seal("broken", CHANGED)
+        return Seal("broken", "lines were changed after they were written")
     digest.update(sealed(last.data, str(seal)) + b"\n")
     if seal != digest.hexdigest():
         return Seal("broken", "the summary was changed after it was written")
@@ -77,9 +75,9 @@ def check_columns(path: Path) -> Seal:
             part = file.read(min(left, CHUNK))
             digest.update(part)
             left -= len(part)
-    return (
-        Seal() if digest.hexdigest() == seal else Seal("broken", CHANGED.replace("lines", "bytes"))
-    )
+    if digest.hexdigest() != seal:
+        return Seal("broken", "bytes were changed after they were written")
+    return Seal()
 
 
 def _summary(raw: Raw) -> dict[str, object] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,6 +12,9 @@ import orjson
 
 from piase_gym.runs.log_file import Problem, parse, raw_lines
 from piase_gym.runs.schema import describe_damage, played_out
+
+_OF_EPISODE = re.compile(r"(.*:)?goal_\d+_")
+"""The id of the goal of an episode; see `piase_gym.runs.agent_lines.goal_id`."""
 
 
 @dataclass
@@ -101,9 +105,11 @@ def stats(path: str | os.PathLike[str]) -> Stats:
 
 
 def _count_goal(event: dict[str, Any], found: Stats) -> None:
-    """Count a goal that ended."""
+    """Count the goal of an episode that ended; agents may have goals of their own."""
     data = event["event_data"]
-    if event["event_type"] == "GOAL_STATUS_CHANGED" and "metrics" in data:
+    if event["event_type"] != "GOAL_STATUS_CHANGED":
+        return
+    if "metrics" in data and _OF_EPISODE.match(str(data["goal_id"])):
         goal = found.goals.setdefault(event["agent_id"], GoalCount())
         goal.states[data["new_state"]] += 1
         if played_out(data["reason"]):

@@ -7,7 +7,8 @@ under ``targets`` the agents that stand on theirs for the first time in the epis
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from piase_gym.core.world import World
@@ -28,15 +29,12 @@ class Targets:
     def __init__(self) -> None:
         """Start without targets."""
         self.given: dict[tuple[int | None, str], Any] = {}
-        self._arrived: set[tuple[int, str]] = set()
+        self._arrived: defaultdict[int, set[str]] = defaultdict(set)
+        """Who has arrived, by slot."""
 
     def wanted(self, playing: Sequence[int], agents: Sequence[str], slot: int = 0) -> bool:
         """Return whether an agent in play has yet to arrive."""
-        names = [agents[number] for number in playing]
-        return any(
-            name in names and at in (None, slot) and (slot, name) not in self._arrived
-            for at, name in self.given
-        )
+        return any(self._on_their_way(playing, agents, slot))
 
     def hear(self, event_type: str, agent: str | None, data: Mapping[str, Any]) -> None:
         """Take note of what the curriculum says."""
@@ -45,29 +43,37 @@ class Targets:
         slot, target = data.get("slot"), data.get("target_coords")
         if slot is None:
             self.given = {key: at for key, at in self.given.items() if key[1] != agent}
-            self._arrived = {key for key in self._arrived if key[1] != agent}
+            for names in self._arrived.values():
+                names.discard(agent)
         else:
             self.given.pop((slot, agent), None)
-            self._arrived.discard((slot, agent))
+            self._arrived[slot].discard(agent)
         if event_type == ATTEMPT and target is not None:
             self.given[slot, agent] = target
 
     def again(self, slot: int = 0) -> None:
         """Begin an episode, in which nobody has arrived yet."""
-        self._arrived = {key for key in self._arrived if key[0] != slot}
+        self._arrived.pop(slot, None)
 
     def reached(self, world: World[Any, Any], playing: Sequence[int], slot: int = 0) -> list[str]:
         """Return the agents that stand on their targets for the first time in this episode."""
-        found = []
-        for number in playing:
-            name = world.agents[number]
-            target = self.given.get((slot, name), self.given.get((None, name)))
-            if target is None or (slot, name) in self._arrived:
-                continue
-            if _same_place(world.position(number), target):
-                self._arrived.add((slot, name))
-                found.append(name)
+        found = [
+            name
+            for number, name, target in self._on_their_way(playing, world.agents, slot)
+            if _same_place(world.position(number), target)
+        ]
+        self._arrived[slot].update(found)
         return found
+
+    def _on_their_way(
+        self, playing: Sequence[int], agents: Sequence[str], slot: int
+    ) -> Iterator[tuple[int, str, Any]]:
+        """Yield the agents in play that have yet to arrive: number, name and target."""
+        for number in playing:
+            name = agents[number]
+            target = self.given.get((slot, name), self.given.get((None, name)))
+            if target is not None and name not in self._arrived[slot]:
+                yield number, name, target
 
 
 def _same_place(place: Any, target: Any) -> bool:

@@ -26,6 +26,7 @@ from piase_gym.runs.schema import (
     sealed,
 )
 from piase_gym.runs.seal import check_columns
+from piase_gym.worlds.texts.wording import counted
 
 MOST = 100
 """The number of problems listed; if a file has more, the rest are only counted."""
@@ -41,6 +42,7 @@ class ValidationReport:
         complete: Whether it ends with a summary.
         problems: What is wrong, in the order of lines; at most `MOST`.
         count: How many problems there are.
+        errors: How many of them are errors.
         event_types: How many lines there are of each type.
         sealed: Whether its summary has a seal; logs of schema 1 may have none.
     """
@@ -50,6 +52,7 @@ class ValidationReport:
     complete: bool = False
     problems: list[Problem] = field(default_factory=list)
     count: int = 0
+    errors: int = 0
     event_types: Counter[str] = field(default_factory=Counter)
     sealed: bool = True
 
@@ -61,12 +64,12 @@ class ValidationReport:
     @property
     def readable(self) -> bool:
         """Whether there are lines, and no problems but those of a run that was cut short."""
-        severe = any(problem.severity == "error" for problem in self.problems)
-        return self.lines > 0 and not severe
+        return self.lines > 0 and not self.errors
 
     def add(self, line: int, reason: str, severity: str = "error") -> None:
         """Take note of a problem."""
         self.count += 1
+        self.errors += severity == "error"
         if len(self.problems) < MOST:
             self.problems.append(Problem(line, reason, severity))
 
@@ -76,8 +79,7 @@ class ValidationReport:
             word = "complete and sound" if self.sealed else "complete, but unsealed (schema 1)"
             return f"{self.path}: {self.lines} lines, {word}"
         shown = "\n".join(f"  {problem}" for problem in self.problems[:20])
-        found = f"{self.count} problem{'' if self.count == 1 else 's'}"
-        return f"{self.path}: {self.lines} lines, {found}\n{shown}"
+        return f"{self.path}: {self.lines} lines, {counted(self.count, 'problem')}\n{shown}"
 
 
 def validate(path: str | os.PathLike[str]) -> ValidationReport:
@@ -94,7 +96,7 @@ def validate(path: str | os.PathLike[str]) -> ValidationReport:
             break
         report.lines = raw.number
         checker.line(raw)
-        if report.count > MOST_BAD:
+        if report.errors > MOST_BAD:
             report.add(raw.number, GIVEN_UP)
             break
     checker.end()

@@ -246,7 +246,7 @@ class Verifier(Recorder):
             mail = self.world.mailboxes if self.world.carries_words else None
             return mail is not None and data not in mail.history
         if kind in _LEARNING:
-            return "seed" in data
+            return looks_derived(kind, data)
         dse = kind.startswith("DSE_")
         return (
             kind == PERCEPT

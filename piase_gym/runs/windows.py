@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, takewhile
 
 from piase_gym.errors import ConfigError, require_count, require_known
 from piase_gym.runs.history import SPARE, Attempt, Episode, History, begun
@@ -100,7 +100,9 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
         slot: Only this environment of a batch; ``None`` for all.
     """
     known, (kind, count) = history.agents[agent], window
-    attempts = [a for a in known.attempts if slot is None or a.slot in (None, slot)]
+    attempts = known.attempts
+    if slot is not None:
+        attempts = [a for a in attempts if a.slot in (None, slot)]
     hints = [(at, attempt) for at, attempt, where in known.hints if slot in (None, where)]
     current, after, since = attempts, -1, 0
 
@@ -116,13 +118,16 @@ def look(history: History, agent: str, window: tuple[str, int], slot: int | None
         since = current[0].sequence if current else 0
     elif kind == "episodes":
         last = (row for row in reversed(known.episodes) if row.finished and counts(row))
-        rows = list(itertools.islice(last, count))[::-1]
+        rows = list(islice(last, count))[::-1]
         start = rows[0].start if rows else history.step
         hinted = sum(at >= start for at, _ in hints)
         since = rows[0].sequence if rows else history.sequence + 1
     else:
         after = history.step - count
-        rows = [row for row in known.episodes if row.end > after and counts(row)]
+        parts = (
+            takewhile(lambda row: row.end > after, reversed(s)) for s in known.by_slot.values()
+        )
+        rows = sorted(filter(counts, chain.from_iterable(parts)), key=begun)
         hinted = sum(at > after for at, _ in hints)
     start = after if after >= 0 else min((row.start for row in rows), default=history.step)
     return View(

@@ -221,12 +221,12 @@ class _WriterThread:
                 writer.shut()
 
     def end(self) -> None:
-        """Complete the runs that nobody closed, as the process ends."""
-        for writer in tuple(self._writers):
-            finish = writer.finish()
-            if finish is not None:
-                finish()
-            writer.shut()
+        """Complete the runs that nobody closed, as the process ends; all, if one of them fails."""
+        with contextlib.ExitStack() as ends:
+            for writer in tuple(self._writers):
+                ends.callback(writer.shut)
+                if finish := writer.finish():
+                    ends.callback(finish)
 
     def forked(self) -> None:
         """Leave all logs to the parent process."""

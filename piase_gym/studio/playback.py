@@ -11,10 +11,9 @@ from piase_gym.core.world import World
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs import Run
 from piase_gym.runs.replayer import Replayer
+from piase_gym.runs.schema import STATES, kind_of
 from piase_gym.studio.playing import png
 
-STATES = ("reset", "restore", "step")
-"""The kinds of lines after which there is another state."""
 MOST_EPISODES = 5000
 """The most episodes that are listed."""
 MOST_MOMENTS = 2000
@@ -78,7 +77,7 @@ def episodes(run: Run) -> list[Episode]:
     going_on: set[int] = set()  # slots whose present episode is listed
     for event in run:
         data, number = event["event_data"], event["episode"]
-        kind, slot = data.get("kind"), data.get("slot", 0)
+        kind, slot = kind_of(event["event_type"], data), data.get("slot", 0)
         if kind in ("reset", "restore"):
             if number in found or len(found) < MOST_EPISODES:
                 # A reset without a step passes its number on.
@@ -112,7 +111,7 @@ def moments(run: Run, episode: Episode) -> Iterator[Moment]:
     returns: dict[str, float] = {}
     for event in replayer.executed():
         data, number = event["event_data"], event["episode"]
-        kind = data.get("kind")
+        kind = kind_of(event["event_type"], data)
         if number != episode.number:
             if alone and last is not None and number > episode.number:
                 break

@@ -297,6 +297,21 @@ def test_no_reply_takes_long(part: str) -> None:
     assert time.process_time() - start < 2.0  # some 20 ms; a quadratic reader needs minutes
 
 
+@pytest.mark.parametrize("blank", [" ", "\n", "\n "])
+@pytest.mark.parametrize("head", ["<action>go", "Action: go\n", "```json\n", "reason:"])
+def test_no_run_of_blanks_takes_long(head: str, blank: str) -> None:
+    start = time.process_time()
+    read_answer(head + (blank * MAX_REPLY)[: MAX_REPLY - 20] + "x", READS)
+    assert time.process_time() - start < 0.7  # some 10 ms; a quadratic reader needs seconds
+
+
+@pytest.mark.parametrize("gap", ["\n", "\n\n", "\n** \n__", "\n \t*"])
+def test_what_a_model_makes_up_is_not_read(gap: str) -> None:
+    found = read_answer(f"Action: go{gap}Observation: a wall\nAction: wait", READS)
+    assert isinstance(found, Answer)
+    assert found.command == "go"
+
+
 @pytest.mark.parametrize(
     ("reply", "found"),
     [

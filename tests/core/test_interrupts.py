@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import threading
@@ -15,9 +16,11 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.core.interrupts import UninterruptedBlocks, on_first_interrupt
+from piase_gym.errors import UnsupportedError
 from piase_gym.runs.lines import Encoder
 from piase_gym.simulation import Simulation
 from piase_gym.wrappers import AvtLogger
+from tests.interfaces.own_envs import Tower
 
 TEXT: dict[str, Any] = {"view": "text", "actions": "text"}
 
@@ -88,6 +91,69 @@ def test_a_log_of_a_batch_is_valid_too(
     monkeypatch.undo()
     assert runs.validate(path).problems == []
     assert runs.replay(path).ok
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_the_columns_of_a_batch_are_whole_too(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = pytest.importorskip("piase_gym.runs.columns").ColumnFile
+    take, taken = columns.take_step, list[int]()
+
+    def interrupt_and_take(self: Any, *row: Any) -> None:
+        taken.append(1)
+        if len(taken) == number:
+            interrupt()
+        take(self, *row)
+
+    monkeypatch.setattr(columns, "take_step", interrupt_and_take)
+    path = tmp_path / "run.arrow"
+    env = AvtLogger(piase_gym.batch_env("GridWorld", num_envs=2, width=5, height=5), path)
+    env.reset(seed=0)
+
+    def play() -> None:
+        for _ in range(9):
+            env.step([[0], [1]])
+
+    with pytest.raises(KeyboardInterrupt):
+        play()
+    env.step([[3], [2]])
+    env.close()
+    assert len(taken) == number + 1
+    assert runs.replay(path).sound
+
+
+def test_only_open_logs_hold_interrupts_back(tmp_path: Path) -> None:
+    def usual() -> bool:
+        return signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+    path = tmp_path / "run.jsonl"
+    env = piase_gym.parallel_env("GridWorld", max_steps=3)
+    recorder = runs.record(env, path)
+    env.reset(seed=0)
+    env.step({"agent_0": 4})
+    assert not usual()
+    recorder.finish()
+    assert usual()
+    path.write_bytes(path.read_bytes()[:-40])
+    assert runs.replay(path).steps == 1
+    assert usual(), "a replay of a log that was cut short holds nothing back"
+    runs.Metrics(env)
+    del recorder, env
+    gc.collect()
+    assert usual(), "who follows an environment that is gone holds nothing back"
+
+
+def test_a_log_that_cannot_begin_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"an older log\n")
+    env = piase_gym.as_parallel(Tower({}))
+    env.reset(seed=0)
+    assert not env.world.capabilities.snapshot
+    with pytest.raises(UnsupportedError, match="no snapshots of it"):
+        runs.record(env, path, overwrite=True)
+    assert path.read_bytes() == b"an older log\n"
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_simulation_is_interrupted_between_two_steps(

@@ -14,6 +14,7 @@ from piase_gym.core.rng import Stream
 from piase_gym.errors import ActionError, AgentError, ConfigError, PiaseError
 from piase_gym.mailbox import EVERYONE, ChannelRules, Mailbox, Message
 from tests import probes
+from tests.helpers.costs import Unread
 
 AGENTS = ("ann", "bob", "cid")
 
@@ -409,6 +410,15 @@ def test_a_system_posts_past_the_rules() -> None:
         mail.post(letter)
     assert mail.delivered == {"ann": [], "bob": [letter, letter], "cid": []}
     assert (len(mail.poll("bob")), len(mail.history)) == (1, 2)
+
+
+def test_a_digest_does_not_read_what_was_said() -> None:
+    world = piase_gym.parallel_env("TextRoom", agents=2).world
+    world.reset(0)
+    world.mailboxes.send("agent_0", "agent_1", "hello")
+    digest = world.digest()
+    world.mailboxes.history = Unread(world.mailboxes.history)
+    assert world.digest() == digest
 
 
 def test_the_future_depends_on_how_much_was_said_and_not_on_what() -> None:

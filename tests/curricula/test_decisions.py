@@ -22,6 +22,7 @@ from piase_gym.curricula.decisions import replace_action
 from piase_gym.errors import AgentError, CurriculumError, ProgressError
 from tests.curricula.example_curricula import STAYS
 from tests.curricula.helpers import SIMPLE, Table, curriculum
+from tests.helpers.costs import Unread
 
 # -- completion -----------------------------------------------------------------------------------
 
@@ -90,6 +91,12 @@ def test_a_metric_is_asked_for_once_in_a_decision() -> None:
     tried = step(completion_criteria=criteria, adaptation_rules=rules)
     assert AdaptationDecisionModule(table).decide("x", curriculum({}), tried, 1).rule == rules[1][0]
     assert len(table.asked) == 1
+
+
+def test_earlier_decisions_are_read_for_patience_alone() -> None:
+    module, made = AdaptationDecisionModule(Table({})), curriculum({}, {})
+    told = module.decide("a", made, made.steps[0], 2, before=Unread())
+    assert told == module.decide("a", made, made.steps[0], 2)
 
 
 def test_windows_are_asked_for() -> None:

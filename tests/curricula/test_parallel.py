@@ -27,6 +27,7 @@ from piase_gym.errors import (
     ProgressError,
     ResetNeededError,
     UnknownNameError,
+    UnsupportedError,
 )
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
@@ -178,6 +179,22 @@ def test_there_is_one_action_for_each_slot(actions: Any) -> None:
         env.step(actions)
     env.step([STAY, STAY])
     env.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_workers_that_cannot_be_started_leave_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = multiprocessing.get_context("fork").Process
+    start, before = process.start, multiprocessing.active_children()
+
+    def once(self: Any) -> None:
+        if len(multiprocessing.active_children()) > len(before):
+            raise BlockingIOError(11, "too many processes")
+        start(self)
+
+    monkeypatch.setattr(process, "start", once)
+    with pytest.raises(UnsupportedError, match=r"of 2 workers only 1 .* too many processes"):
+        ParallelCurricula("GridWorld", CORNER, slots=2, workers=2, context="fork")
+    assert multiprocessing.active_children() == before
 
 
 def test_a_worker_that_dies_is_named() -> None:

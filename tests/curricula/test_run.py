@@ -153,6 +153,13 @@ def test_success_is_that_of_the_last_episodes() -> None:
     assert [row[6] for row in table_rows(learning_path)] == ["73%", "100%"]
 
 
+def test_a_table_of_many_steps_judges_a_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    learning_path, asked = LearningPath("agent_0", "c", "steps"), list[str]()
+    monkeypatch.setattr(LearningPath, "rates", property(lambda _path: asked.append("rates") or []))
+    assert len(table_rows(learning_path, range(9))) == 9
+    assert asked == ["rates"]
+
+
 def test_an_open_attempt_says_how_many_episodes_are_in_play() -> None:
     learning_path = LearningPath("agent_0", "c", "steps", names={1: "Walk"})
     for begun, more in ((None, ""), (2, ""), (3, ", 1 in play")):

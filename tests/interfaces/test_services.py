@@ -475,3 +475,16 @@ def test_who_has_ended_cannot_write_and_is_shown_as_it_was() -> None:
     with pytest.raises(AgentError, match="agent 'agent_0' is not in play and cannot send"):
         env.send_message("agent_0", "agent_1", "hi")
     assert env.get_agent_state("agent_1")["visible_caption"] == last["visible_caption"]
+
+
+def test_letters_that_nobody_asks_for_cost_nothing_at_later_ticks() -> None:
+    env = EnvironmentInterface("TextRoom", agents=2)
+    env.reset(seed=0)
+    kept = env.engine.records["agent_1"].messages
+    for number in range(3):
+        say = {"action_type": "say", "parameters": {"message": f"number {number}"}}
+        for name in ("agent_0", "agent_1"):
+            env.submit_action(name, say)
+    assert env.engine.records["agent_1"].messages is kept, "they are not copied at each tick"
+    heard = [message["content"] for message in env.get_perceptions("agent_1")["messages"]]
+    assert heard == ["number 0", "number 1"], "the last one is on its way"

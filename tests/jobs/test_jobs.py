@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import multiprocessing
 import os
 import platform
 import resource
@@ -27,6 +28,7 @@ from piase_gym.errors import (
     MissingExtraError,
     StoppedError,
     StorageError,
+    UnsupportedError,
 )
 from piase_gym.jobs import (
     InProcess,
@@ -116,6 +118,15 @@ def test_what_cannot_be_sent_is_said() -> None:
     assert "the result cannot be sent" in str(outcome.error)
     (outcome,) = run_jobs(jobs[:1], own.unreadable, Processes(1))
     assert "the result cannot be read: invalid literal" in str(outcome.error)
+
+
+def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_process: Any) -> None:
+        raise BlockingIOError(11, "too many processes")
+
+    monkeypatch.setattr(multiprocessing.get_context("spawn").Process, "start", refuse)
+    with pytest.raises(UnsupportedError, match="cannot be started: too many processes"):
+        results(own.draw, Processes(2))
 
 
 def test_a_module_that_no_worker_can_import_is_named() -> None:

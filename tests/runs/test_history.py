@@ -10,6 +10,7 @@ import pytest
 from piase_gym.runs.history import SPARE, Attempt, Episode, History
 from piase_gym.runs.recent_events import Step
 from piase_gym.runs.windows import WINDOWS, check_window, look
+from tests.helpers.costs import Compared, Unread
 
 
 class Lines:
@@ -57,6 +58,19 @@ class Lines:
         return [tuple(getattr(r, n) for n in names) for r in self.history.of(agent).episodes]
 
 
+def test_a_reset_does_not_look_through_all_slots() -> None:
+    run, slots, before = Lines(), [Compared(number) for number in range(50)], Compared.times
+    for step in range(3):
+        for slot in slots:
+            run.say("DSE_STEP_ATTEMPT_START", "a", order=1, slot=slot, episodes=1)
+        for slot in slots:
+            run.reset("a", slot=slot)
+        for slot in slots:
+            run.do(step, {"a": 1.0}, slot=slot)
+    assert len(run.rows("a")) == 150
+    assert Compared.times - before < 50 * 50
+
+
 def test_episodes_are_remembered_as_they_were_played() -> None:
     run = Lines()
     run.reset("a", "b", seed=5)  # event 1
@@ -67,7 +81,8 @@ def test_episodes_are_remembered_as_they_were_played() -> None:
     run.do(0, {"a": 0.5, "b": 2.0}, milestones={"a": ["door"]}, targets=["a"])  # 5
     run.do(0, {"a": 0.5, "b": 2.0}, milestones={"a": ["door"]}, targets=["a"], results={"a": "won"})
     run.do(0, {"b": 0.0}, results={"b": "lost"})  # 7
-    run.say("LEARNING_EPISODE_END", measures={"a": {"way": 3.0}, "c": {"way": 1.0}})  # 8
+    measures = {"a": {"way": 3.0}, "c": {"way": 1.0}}
+    run.say("LEARNING_EPISODE_END", seed=5, results={}, measures=measures)  # 8
     run.reset("a", seed=6)  # 9
     run.do(1, {"a": 1.0})  # 10
     run.reset("a", seed=7, slot=1)  # 11
@@ -206,15 +221,30 @@ def test_a_window_counts_the_attempts_and_steps_of_its_slot() -> None:
     assert [(step.step, step.slot) for step in seen] == [(1, 1), (2, 1), (1, 1)]
 
 
+@pytest.mark.parametrize("window", [{"attempts": 1}, {"episodes": 1}, {"env_steps": 1}])
+def test_a_question_about_the_last_does_not_look_at_all(window: dict[str, int]) -> None:
+    run = Lines()
+    for number in range(5):
+        run.say("DSE_STEP_ATTEMPT_START", "a", order=1)
+        run.reset("a")
+        run.do(number, {"a": 1.0}, results={"a": "won"})
+    known = run.history.of("a")
+    known.episodes, known.attempts = Unread(known.episodes), Unread(known.attempts)
+    known.by_slot = {slot: Unread(rows) for slot, rows in known.by_slot.items()}
+    view = look(run.history, "a", check_window(window), None)
+    assert [row.episode for row in view.finished] == [4]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_windows_hold_what_a_search_of_all_episodes_finds(seed: int) -> None:
     rng = np.random.default_rng(seed)
     history = History()
     known, history.step = history.of("a"), 100
     known.attempts += [Attempt(n, 0, (None, 0, 1)[n % 3], False, 0, 0) for n in range(1, 6)]
-    every = []
+    every, starts = [], np.sort(rng.integers(90, size=60)).tolist()
     for sequence in rng.permutation(60).tolist():
-        attempt, slot, start = rng.integers([-1, 0, 0], [6, 2, 90]).tolist()
+        attempt, slot = rng.integers([-1, 0], [6, 2]).tolist()
+        start = starts[sequence]
         result = ("won", "lost", "abandoned", "")[rng.integers(4)]
         row = Episode("a", sequence, slot, attempt, 0, start, start + 9, result=result)
         row.sequence = sequence

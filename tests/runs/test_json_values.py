@@ -21,6 +21,13 @@ class Colour(enum.Enum):
     RED = 3
 
 
+class Word(enum.StrEnum):
+    RED = "red"
+
+    def __str__(self) -> str:
+        return "no value"
+
+
 class Plan(BaseModel):
     name: str
     parts: tuple[int, ...]
@@ -44,6 +51,7 @@ class Odd:
         (date(2020, 1, 2), "2020-01-02"),
         (PurePosixPath("a/b"), "a/b"),
         (Colour.RED, 3),
+        (Word.RED, "red"),
         (Plan(name="a", parts=(1, 2)), {"name": "a", "parts": [1, 2]}),
         (Place(1, PurePosixPath("c")), {"x": 1, "where": "c"}),
         (Place, "<class 'tests.runs.test_json_values.Place'>"),

@@ -7,6 +7,8 @@ import gc
 import json
 import pickle
 import stat
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -426,6 +428,31 @@ def test_the_log_of_an_environment_that_was_collected_is_let_go(
     writer_thread.sweep()
     found = [line["event_data"].get("kind") for line in runs.read(path)]
     assert found[:2] == [None, "reset"], "what had happened is there"
+
+
+UNCLOSED = """
+import sys, piase_gym
+from piase_gym import runs
+
+class Full(runs.LoggerInterface):
+    def write(self, lines):
+        if b"kind" in lines:
+            raise OSError("disk is full")
+
+envs = [piase_gym.parallel_env("GridWorld") for _ in range(5)]
+for number, env in enumerate(envs):
+    runs.record(env, f"{sys.argv[1]}/{number}.jsonl", on_error="stop", sinks=[Full()])
+    env.reset(seed=0)
+    env.step({"agent_0": 4})
+"""
+
+
+def test_all_logs_are_completed_at_the_end_of_a_process(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNCLOSED, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert "the log Full can no longer be written: disk is full" in done.stderr
+    assert [runs.validate(path).ok for path in tmp_path.iterdir()] == [True] * 5
 
 
 def test_a_log_has_a_path() -> None:

@@ -12,6 +12,7 @@ import pytest
 import piase_gym
 from piase_gym import runs
 from piase_gym.errors import AgentError, ConfigError, RunError, UnknownNameError
+from piase_gym.runs.lines import Encoder
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import lines
 from tests.helpers.run_worlds import WORLDS, grid, play, text
@@ -118,6 +119,26 @@ def test_attempts_start_afresh() -> None:
     assert not metrics.check_event_occurred("agent_0", {"name": "goal_reached"}, {"env_steps": 3})
     metrics.close()
     assert not env.events.active
+
+
+def test_only_what_a_window_shows_is_written_as_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = piase_gym.parallel_env("GridWorld", agents=2, max_steps=30)
+    metrics, written = runs.Metrics(env), list[int]()
+    for seed in range(2):
+        env.reset(seed=seed)
+        while env.agents:
+            env.step(dict.fromkeys(env.agents, 4))
+    write = Encoder.event
+
+    def write_and_count(self: Encoder, item: Any, number: int) -> dict[str, Any]:
+        written.append(number)
+        return write(self, item, number)
+
+    monkeypatch.setattr(Encoder, "event", write_and_count)
+    ended = {"event_type": "GOAL_STATUS_CHANGED"}
+    assert metrics.check_event_occurred("agent_1", ended, {"env_steps": 2})
+    assert not metrics.check_event_occurred("agent_1", {"outcome": "timeout"}, {"env_steps": 2})
+    assert len(written) < 20
 
 
 def test_messages_are_counted() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from piase_gym.core.commands import Result
@@ -10,6 +12,7 @@ from piase_gym.runs.schema import (
     component_id,
     event_number,
     goal_of_result,
+    kind_of,
     looks_derived,
     moment_of,
     played_out,
@@ -124,3 +127,10 @@ def test_lines_of_the_engine_are_known_by_their_entries(kind: str) -> None:
     ] == []
     assert [names for names in OTHERS if looks_derived(kind, dict.fromkeys(names.split()))] == []
     assert not looks_derived("SYSTEM_MESSAGE", {"seed": 1})
+
+
+@pytest.mark.parametrize("data", [{"kind": ["step"]}, {"kind": "milestone"}, {}])
+def test_a_kind_is_that_of_a_line_that_a_replay_executes(data: dict[str, Any]) -> None:
+    assert kind_of("ENVIRONMENT_EVENT_OCCURRED", data) is None
+    assert kind_of("ENVIRONMENT_EVENT_OCCURRED", {"kind": "step"}) == "step"
+    assert kind_of("STATE_UPDATE", {"kind": "step"}) is None

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from piase_gym.runs.targets import Targets
+from tests.helpers.costs import Compared
 
 
 def stands(**places: Any) -> Any:
@@ -73,6 +74,18 @@ def test_targets_are_reached_once_an_episode() -> None:
     targets.again()
     assert targets.reached(world, [0, 1, 2]) == []
     assert not targets.given
+
+
+def test_a_slot_does_not_look_through_the_targets_of_all() -> None:
+    targets, world = Targets(), stands(a=(0, 0))
+    slots, before = [Compared(number) for number in range(50)], Compared.times
+    for slot in slots:
+        targets.hear("DSE_STEP_ATTEMPT_START", "a", {"target_coords": [1, 1], "slot": slot})
+    for slot in slots:
+        targets.again(slot)
+        assert targets.wanted([0], world.agents, slot)
+        assert targets.reached(world, [0], slot) == []
+    assert Compared.times - before < 50 * 10
 
 
 def test_a_target_of_one_slot_is_that_of_no_other() -> None:

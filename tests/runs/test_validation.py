@@ -255,6 +255,17 @@ def test_of_many_problems_the_first_are_listed(
     assert told(report)[-2:] == [(4, GIVEN_UP), (4, "the run was cut short: there is no summary")]
 
 
+def test_types_of_ones_own_do_not_hide_what_is_wrong(tmp_path: Path) -> None:
+    *rows, end = run()
+    path = written([*rows, *[event("MINE", {}) | {"step": 1}] * 1200, end], tmp_path)
+    report = validate(path)
+    assert (report.lines, report.count, report.errors) == (1208, 1200, 0)
+    assert report.readable
+    assert report.complete
+    path.write_bytes(path.read_bytes() + b"oops\n")
+    assert (validate(path).errors, validate(path).readable) == (1, False)
+
+
 def test_an_empty_log_is_none(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"")

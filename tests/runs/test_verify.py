@@ -193,11 +193,11 @@ DIFFERENT: dict[str, tuple[Edit, str]] = {
         "1 (0, 21): line was 'TASK_STATUS_UPDATE of agent_0', is now missing",
     ),
     "nothing leads to a start": (
-        add(21, "LEARNING_EPISODE_START", {"seed": 1}, "system"),
+        add(21, "LEARNING_EPISODE_START", {"seed": 1, "agents": []}, "system"),
         "1 (0, 21): line was 'LEARNING_EPISODE_START', is now missing",
     ),
     "nothing leads to an end": (
-        add(99, "LEARNING_EPISODE_END", {"seed": 1}, "system"),
+        add(99, "LEARNING_EPISODE_END", {"seed": 1, "results": {}}, "system"),
         "6 (2, 99): line was 'LEARNING_EPISODE_END', is now missing",
     ),
     "nothing leads to a milestone": (
@@ -376,6 +376,7 @@ FREE: dict[str, Edit] = {
     "a reason without a reward": add(21, "REWARD_SIGNAL_ISSUED", {"reason": "ok"}),
     "a saying": add(21, "NLG_OUTPUT_GENERATED", {"message": "hm"}),
     "a lesson": add(21, "LEARNING_EPISODE_START", {"lesson": 1}),
+    "a seed of a learner": add(21, "LEARNING_EPISODE_START", {"seed": 1}),
     "the moment": frame(99, timestamp="2999-01-01T00:00:00.000000Z"),
     "versions": put(1, "versions", value={}),
     "seconds": put(99, "summary", "seconds", value=0.0),
