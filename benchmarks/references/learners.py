@@ -178,6 +178,19 @@ PASSES = (
         WORDS,
         slow=True,
     ),
+    Pass(
+        "words_memory",
+        {"TextRoom": 500_000},
+        {
+            **WORDS,
+            "memory": 128,
+            "num_steps": 64,
+            "minibatch": 512,
+            "epochs": 4,
+            "learning_rate": 0.0003,
+        },
+        slow=True,
+    ),
 )
 
 
