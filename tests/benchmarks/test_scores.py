@@ -204,11 +204,11 @@ def test_stored_references_are_what_the_policies_do_today() -> None:
         if entry is None or long:
             continue
         assert entry["split"] == split
-        for name in ("random", "oracle"):
+        for name, episodes in {"random": 2, "oracle": 1}.items():
             policy = read_policy(name)
-            seeds = tuple(range(entry["seeds"][0], entry["seeds"][0] + 2))
+            seeds = tuple(range(entry["seeds"][0], entry["seeds"][0] + episodes))
             values = [record.value for record in play(Job(setting, policy, seeds))]
-            assert values == entry["policies"][name]["values"][:2], (setting.label, name)
+            assert values == entry["policies"][name]["values"][:episodes], (setting.label, name)
             assert policy.fingerprint == entry["policies"][name]["fingerprint"]
             checked += 1
     assert checked >= 10

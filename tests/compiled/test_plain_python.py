@@ -127,5 +127,5 @@ def test_every_task_is_the_same_without_the_compiler(world: str) -> None:
 
 @pytest.mark.slow
 def test_the_same_where_bounds_are_checked() -> None:
-    (found,) = play([CASES["rooms"]], NUMBA_BOUNDSCHECK="1")
+    (found,) = play([CASES["rooms"]], NUMBA_BOUNDSCHECK="1", NUMBA_OPT="1")  # compiled sooner
     assert_same("rooms", found, played()["rooms"])

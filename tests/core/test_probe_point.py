@@ -29,15 +29,15 @@ probes.register()
 NAME = "PointProbe"
 CROWD: dict[str, Any] = {"agents": 3, "max_steps": 40, "noise": 0.2, "arrival": 0.3}
 ROOMY: dict[str, Any] = {**CROWD, "agents": 2, "envelope": {"agents": 4}}
-CONFIGS = [{}, CROWD, ROOMY]
 
 
 # -- what every world is held to -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", [{}, ROOMY])
 def test_the_contract(config: dict[str, Any]) -> None:
-    testing.check_world(NAME, checks=CONTRACT, **config)
+    """The kit's own tests hold `CROWD` to it."""
+    testing.check_world(NAME, checks=CONTRACT, **{**config, "max_steps": 20})
 
 
 def test_damaged_states_are_refused() -> None:

@@ -32,7 +32,6 @@ NAME = "TextProbe"
 CROWD: dict[str, Any] = {"agents": 3, "items": 6, "max_steps": 40, "slip": 0.3}
 LATE: dict[str, Any] = {**CROWD, "join_at": (0, 2, 5)}
 ROOMY: dict[str, Any] = {**CROWD, "agents": 2, "envelope": {"agents": 4, "items": 7}}
-CONFIGS = [{}, CROWD, LATE, ROOMY]
 
 
 def say(env: WorldParallelEnv, **lines: str) -> Any:
@@ -43,9 +42,10 @@ def say(env: WorldParallelEnv, **lines: str) -> Any:
 # -- what every world is held to -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("config", [{}, CROWD, ROOMY])
 def test_the_contract(config: dict[str, Any]) -> None:
-    testing.check_world(NAME, checks=CONTRACT, **config)
+    """The kit's own tests hold `LATE` to it."""
+    testing.check_world(NAME, checks=CONTRACT, **{**config, "max_steps": 20})
 
 
 def test_damaged_states_are_refused() -> None:

@@ -38,7 +38,7 @@ from tests.runs.test_forgery import forge
 pytest.importorskip("pyarrow")
 GRID: dict[str, Any] = {"agents": 3, "width": 5, "height": 5, "max_steps": 9}
 EVAL = "DSE_ADAPTATION_EVAL"
-SEEDS = int(os.environ.get("PIASE_TRIALS", "5"))
+SEEDS = int(os.environ.get("PIASE_TRIALS", "3"))
 LEVELS = ("critical", "actions", "events", "full")
 
 

@@ -26,7 +26,7 @@ from piase_gym.runs.schema import UNSEALED, sealed
 from piase_gym.wrappers import AvtLogger
 from tests.helpers.run_worlds import grid, keys, play, point, text
 
-TRIALS = int(os.environ.get("PIASE_TRIALS", "30"))
+TRIALS = int(os.environ.get("PIASE_TRIALS", "20"))
 Row = dict[str, Any]
 Place = tuple[Any, ...]
 DATA = "event_data"

@@ -409,7 +409,7 @@ while True:
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.zst"])
 def test_a_killed_run_is_read_and_replayed(ending: str, tmp_path: Path) -> None:
-    for attempt in range(int(os.environ.get("PIASE_KILLS", "3"))):
+    for attempt in range(int(os.environ.get("PIASE_KILLS", "2"))):
         path = tmp_path / f"run{attempt}.{ending}"
         process = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(path)],

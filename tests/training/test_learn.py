@@ -31,6 +31,7 @@ from piase_gym.errors import (
     UnknownNameError,
 )
 from tests import probes
+from tests.cli.conftest import run
 from tests.helpers.cli_runner import piase
 
 torch = pytest.importorskip("torch")
@@ -164,31 +165,30 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(tmp_path: Path, changes: Any
     assert whole.wilson95 == pytest.approx(wilson(episodes * whole.dev, episodes)[1:])
 
 
-def command(out: Path, *more: str) -> list[str]:
-    """The command line of the small run."""
-    words = ["train", "GridWorld", "--algo", "maskable_ppo", "--out", str(out)]
+def words(out: Path) -> list[str]:
+    """The words of the command that does the small run."""
+    found = ["train", "GridWorld", "--algo", "maskable_ppo", "--out", str(out)]
     for key, value in TINY.items():
-        words += ["-c", f"{key}={value}"]
+        found += ["-c", f"{key}={value}"]
     for key, value in SMALL.items():
         if key not in ("task", "algo", "config", "steps"):
-            words += ["--set", f"{key}={json.dumps(value)}"]
-    code = "from piase_gym.cli import main; main()"
-    return [sys.executable, "-c", code, *words, "--steps", "1024", *more]
+            found += ["--set", f"{key}={json.dumps(value)}"]
+    return [*found, "--steps", "1024"]
 
 
 def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     train(small(), tmp_path / "whole")
-    process = subprocess.Popen(command(tmp_path / "killed"), stdout=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "piase_gym.cli", *words(tmp_path / "killed")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         while process.poll() is None and len(Folder(tmp_path / "killed").checkpoints()) < 2:
             time.sleep(0.01)
     finally:
         process.kill()
         process.wait()
-    again = [*command(tmp_path / "killed"), "--resume"]
-    done = subprocess.run(again, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "finished after 1,024 steps" in done.stdout
+    status, told = run(*words(tmp_path / "killed"), "--resume")
+    assert status == 0, told
+    assert "finished after 1,024 steps" in told
     assert same(*(Folder(tmp_path / name).checkpoints()[0] for name in ("whole", "killed")))
     assert looks(tmp_path / "whole") == looks(tmp_path / "killed")
 

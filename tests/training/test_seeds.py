@@ -72,7 +72,7 @@ def test_processes_train_what_this_one_does(
 ) -> None:
     found: dict[int, Any] = {}
     train_seeds(
-        runs(tmp_path), Processes(2), report=lambda seed, result: found.update({seed: result})
+        runs(tmp_path), Processes(1), report=lambda seed, result: found.update({seed: result})
     )
     assert {seed: told(result) for seed, result in found.items()} == alone
     assert {path.name for path in tmp_path.iterdir()} == {"run-0", "run-1"}

@@ -20,7 +20,7 @@ PLAIN_CONFIGS: list[tuple[dict[str, Any], Any]] = [
     ({"layout": "empty", "start_pos": (2, 1), "goal_pos": (3, 3), "max_steps": 40}, PLAIN),
     ({"layout": "maze", "agents": 1, "width": 11, "height": 11, "max_steps": 50}, SEARCHED),
     ({"layout": "door_key", "width": 9, "height": 7, "goal_pos": (5, 2)}, SEARCHED),
-    ({"layout": "obstacles", "agents": 6, "width": 6, "height": 6, "max_steps": 30}, SEARCHED),
+    ({"layout": "obstacles", "agents": 4, "width": 5, "height": 5, "max_steps": 30}, SEARCHED),
 ]
 FULL = {"see_through_walls": False}
 

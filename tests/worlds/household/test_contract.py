@@ -20,12 +20,12 @@ CONFIGS: dict[str, dict[str, Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_homes_conform(config: str) -> None:
-    check_world("Household", max_steps=30, receptacles=6, objects=8, **CONFIGS[config])
+    check_world("Household", max_steps=12, receptacles=6, objects=8, **CONFIGS[config])
 
 
 @pytest.mark.slow
 def test_a_game_of_a_file_conforms(tmp_path: Path) -> None:
-    check_world("Household", max_steps=30, game=game_file(tmp_path), agents=2)
+    check_world("Household", max_steps=12, game=game_file(tmp_path), agents=2)
 
 
 def test_damaged_states_are_refused() -> None:

@@ -410,7 +410,7 @@ def test_the_contract_is_kept() -> None:
         "reconfigured_spaces_stay",
         "late_joiners_enter",
     ]
-    testing.check_world("ObjectSearch", checks=names, backend="camera", agents=2, max_steps=20)
+    testing.check_world("ObjectSearch", checks=names, backend="camera", agents=2, max_steps=8)
 
 
 def test_commands_are_those_of_the_house() -> None:

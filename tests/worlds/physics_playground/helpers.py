@@ -8,8 +8,6 @@ import copy
 import json
 import os
 import struct
-import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +17,7 @@ import piase_gym
 from piase_gym.core.digest import digest_bytes
 from piase_gym.core.rng import Stream
 from piase_gym.errors import SnapshotError
+from tests.helpers.warm_python import run_python
 from tests.paths import ROOT
 
 TASKS = ("reach", "push", "stack", "gather", "keep_away", "carry")
@@ -74,12 +73,13 @@ def go_on(env: Any, steps: int) -> list[str]:
     return found
 
 
-def elsewhere(call: str, *args: Any, **variables: str) -> Any:
-    """Return what a function of this module returns in another process.
+def elsewhere(call: str, *args: Any, warm: str = "with_piase_gym", **variables: str) -> Any:
+    """Return what a function of this module returns in another process, which hashes otherwise.
 
     Args:
         call: Its name.
         args: Its arguments.
+        warm: What is imported there already; see `run_python`.
         variables: Further environment variables.
     """
     code = (
@@ -87,16 +87,10 @@ def elsewhere(call: str, *args: Any, **variables: str) -> Any:
         "call, args = json.load(sys.stdin)\n"
         "print('\\n' + json.dumps(getattr(helpers, call)(*args)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=json.dumps([call, args]),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "77", "PYTHONPATH": str(ROOT), **variables},
-    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    told = json.dumps([call, args]).encode()
+    done = run_python("-c", code, stdin=told, timeout=300, cwd=ROOT, env=env, warm=warm)
+    assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.strip().split("\n")[-1])
 
 

@@ -140,8 +140,9 @@ def test_a_batch_plays_like_single_environments(fields: dict[str, Any]) -> None:
 KIT: list[dict[str, Any]] = [
     {"game": "harvest", "agents": 2, "width": 9, "height": 9, "patches": 2, "timeout": 3}
     | {"envelope": {"agents": 4, "width": 12, "window": 9, "cleaning": 1, "symbols": 2}}
-    | {"rounds": 60, "symbols": 1, "reputation": True, **QUICK},
-    {"game": "cleanup", "agents": 3, "width": 9, "height": 8, "rounds": 50},
+    | {"rounds": 30, "symbols": 1, "reputation": True, **QUICK},
+    {"game": "cleanup", "agents": 3, "width": 9, "height": 8, "rounds": 30}
+    | {"recall": "map", "zap_range": 3},
 ]
 
 

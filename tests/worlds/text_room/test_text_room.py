@@ -47,8 +47,8 @@ LATE = story(
 )
 CONFIGS: dict[str, dict[str, Any]] = {
     "lost_key": {"scenario": "lost_key"},
-    "late": {"story": LATE, "max_steps": 60},
-    "quest": {"agents": 2, "rooms": 3, "depth": 1, "distractors": 2, "max_steps": 60},
+    "late": {"story": LATE, "max_steps": 20},
+    "quest": {"agents": 2, "rooms": 3, "depth": 1, "distractors": 2, "max_steps": 20},
 }
 
 

@@ -125,7 +125,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_it_conforms(config: str) -> None:
-    check_world("WordCraft", entities=60, **CONFIGS[config])
+    check_world("WordCraft", entities=60, max_steps=20, **CONFIGS[config])
 
 
 DAMAGE: dict[str, Any] = {

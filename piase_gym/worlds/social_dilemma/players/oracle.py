@@ -8,7 +8,7 @@ cleanup as many agents clean as are needed, and the others eat. Nobody zaps.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -121,8 +121,7 @@ class _Scene:
 
     def eat(self, agent: int) -> int:
         """Go to the nearest apple that can be spared, around those that cannot."""
-        fine = {cell for cell in self._apples() if self._can_be_spared(cell)}
-        fine = self._own_share(agent, fine)
+        fine = self._own_share(agent, self._spare_apples())
         return self._first_move(
             agent, lambda c, _: c in fine, lambda c: self._is_apple(c) and c not in fine
         )
@@ -135,24 +134,17 @@ class _Scene:
         own = {c for c in apples if all(far(here, c) <= far(other, c) for other in others)}
         return own or apples
 
-    def _apples(self) -> Sequence[Cell]:
-        rows, columns = np.nonzero(self.cells == APPLE)
-        return list(zip(columns.tolist(), rows.tolist(), strict=True))
+    def _spare_apples(self) -> set[Cell]:
+        """Return the apples near which enough others hang."""
+        apples = np.argwhere(self.cells == APPLE)
+        scarce = self.config.game == "harvest" and self.config.regrowth[0] <= 0
+        if scarce and self.left > HURRY:
+            apart = ((apples[:, None] - apples) ** 2).sum(axis=2)
+            apples = apples[(apart <= REACH**2).sum(axis=1) > SPARED]
+        return {(x, y) for y, x in apples.tolist()}
 
     def _is_apple(self, cell: Cell) -> bool:
         return bool(self.cells[cell[1], cell[0]] == APPLE)
-
-    def _can_be_spared(self, cell: Cell) -> bool:
-        """Return whether enough apples hang near this one."""
-        if self.config.game == "cleanup" or self.left <= HURRY or self.config.regrowth[0] > 0:
-            return True
-        x, y = cell
-        near = sum(
-            (a - x) ** 2 + (b - y) ** 2 <= REACH**2 and self._is_apple((a, b))
-            for a in range(max(0, x - REACH), min(self.width, x + REACH + 1))
-            for b in range(max(0, y - REACH), min(self.height, y + REACH + 1))
-        )
-        return near > SPARED
 
     def _inside(self, cell: Cell) -> bool:
         return 0 <= cell[0] < self.width and 0 <= cell[1] < self.height
