@@ -215,11 +215,12 @@ class Mailbox:
         """Age what an agent has heard by one step, and add what it heard in this one."""
         heard = [(letter, 0) for letter in reversed(self.delivered[agent])]
         known = [*heard, *((letter, steps + 1) for letter, steps in self.recent[agent])]
-        self.recent[agent] = [
-            entry
-            for sender in self.agents
-            for entry in [one for one in known if one[0].sender == sender][: self.rules.history]
-        ]
+        by_sender: dict[str, list[tuple[Message, int]]] = {sender: [] for sender in self.agents}
+        for entry in known:
+            if entry[0].sender in by_sender:  # the system is not among them
+                by_sender[entry[0].sender].append(entry)
+        most = self.rules.history
+        self.recent[agent] = [entry for row in by_sender.values() for entry in row[:most]]
 
     def _is_lost(self, stream: Stream) -> bool:
         """Draw whether one message is lost to one recipient."""

@@ -115,14 +115,7 @@ def _zstd(file: BinaryIO) -> tuple[Callable[[], Callable[[bytes], bytes]], type[
         file.close()
         raise MissingExtraError("a compressed log", "data") from None
     unpacker = zstandard.ZstdDecompressor(max_window_size=1 << 27)
-
-    def start() -> Callable[[bytes], bytes]:
-        unpack: Callable[[bytes], bytes] = unpacker.decompressobj(
-            read_across_frames=True
-        ).decompress
-        return unpack
-
-    return start, zstandard.ZstdError
+    return lambda: unpacker.decompressobj(read_across_frames=True).decompress, zstandard.ZstdError
 
 
 class _Gunzip:

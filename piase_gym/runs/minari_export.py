@@ -6,7 +6,6 @@ lines will do.
 
 from __future__ import annotations
 
-import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,13 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from piase_gym.core.commands import Command
-from piase_gym.core.world import World
+from piase_gym.core.world import Act, World
 from piase_gym.errors import ConfigError, LogWriteError, need
-from piase_gym.runs.manifest import command_value
 from piase_gym.runs.minari_episodes import Episodes, dataset_ids, new_storage, require_minari
 from piase_gym.runs.reader import Run
-from piase_gym.runs.replayer import Replayer
+from piase_gym.runs.replayer import Replayer, read_act
 from piase_gym.runs.schema import Event
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*(/[A-Za-z0-9_-]+)*")
@@ -165,7 +162,11 @@ class _Gatherer:
     def __init__(self, run: Run) -> None:
         self.replayer, self.episodes = Replayer(run), Episodes(run.agents)
         self._seeds: dict[int, int | None] = {}
-        self._numbered: dict[tuple[int, str], list[Any]] = {}
+        self._table = {
+            read_act(row): k for k, row in reversed([*enumerate(run.manifest["actions"])])
+        }
+        """The first index of each command; empty if that changes from step to step."""
+        self._indices: dict[tuple[int, str], dict[Act, int]] = {}
 
     def drive(self) -> dict[str, list[Any]]:
         """Execute the whole run, and return the episodes of each agent."""
@@ -190,19 +191,14 @@ class _Gatherer:
         for number, name in enumerate(world.agents):
             if world.alive[number] and not self.episodes.is_open(slot, name):
                 self.episodes.begin(slot, name, self._seeds[slot], vectors[number])
-        self._number(slot)
+        self._note_indices(slot)
 
-    def _number(self, slot: int) -> None:
+    def _note_indices(self, slot: int) -> None:
         """Note what indices mean now, where that changes from step to step."""
         world = self.replayer.world(slot)
-        if self.replayer.run.manifest["actions"]:
-            return
-        for number, (name, mask) in enumerate(zip(world.agents, world.masks(), strict=True)):
-            self._numbered[slot, name] = [
-                (k, command_value(row))
-                for k in mask.nonzero()[0].tolist()
-                if isinstance(row := world.command(number, k), Command)
-            ]
+        for number, mask in enumerate(() if self._table else world.masks()):
+            legal = reversed(mask.nonzero()[0].tolist())
+            self._indices[slot, world.agents[number]] = {world.command(number, k): k for k in legal}
 
     def _step(self, slot: int, event: Event, result: Any) -> None:
         """Take in a step."""
@@ -213,20 +209,12 @@ class _Gatherer:
                 continue
             number = world.agents.index(name)
             if not isinstance(command, int):
-                table = self.replayer.run.manifest["actions"]
-                rows = list(enumerate(table)) if table else self._numbered[slot, name]
-                command = _index(command, rows, world)
+                indices = self._table or self._indices[slot, name]
+                index = indices.get(read_act(command))  # none for what could not be read
+                command = indices[world.noop] if index is None else index
             ends = bool(result.terminated[number]), bool(result.truncated[number])
             reward = float(result.rewards[number])
             self.episodes.add(slot, name, command, reward, *ends, vectors[number])
-        self._number(slot)
+        self._note_indices(slot)
         if world.awaiting_agents:
             self._enter(slot)
-
-
-def _index(command: Any, rows: list[Any], world: Any) -> int:
-    """Return the index of a command; one that was unreadable or has none counts as the no-op."""
-    rest = command_value(world.noop)
-    found = {json.dumps(row, sort_keys=True): k for k, row in reversed(rows)}
-    index = found.get(json.dumps(command, sort_keys=True))
-    return int(found[json.dumps(rest, sort_keys=True)] if index is None else index)

@@ -11,7 +11,7 @@ from piase_gym.core.world import World
 from piase_gym.errors import PiaseError, RunError
 from piase_gym.runs import Run
 from piase_gym.runs.replayer import Replayer
-from piase_gym.runs.schema import STATES, kind_of
+from piase_gym.runs.schema import STATES, kind_of, looks_derived
 from piase_gym.studio.playing import png
 
 MOST_EPISODES = 5000
@@ -95,7 +95,7 @@ def episodes(run: Run) -> list[Episode]:
             for agent, reward in data.get("rewards", {}).items():
                 episode.returns[agent] = episode.returns.get(agent, 0.0) + (reward or 0.0)
             episode.results |= data.get("results", {})
-        elif event["event_type"] == "LEARNING_EPISODE_END":
+        elif looks_derived(event["event_type"], data):  # the report of the episode
             found[number].results |= data.get("results", {})
     return [episode for episode in found.values() if episode.steps or len(found) == 1]
 
