@@ -21,7 +21,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("config", CONFIGS)
 def test_questions_conform(config: str) -> None:
-    check_world("SqlQuery", **CONFIGS[config])
+    check_world("SqlQuery", max_steps=5, **CONFIGS[config])
 
 
 @pytest.mark.slow
