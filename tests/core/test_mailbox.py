@@ -413,12 +413,11 @@ def test_a_system_posts_past_the_rules() -> None:
 
 
 def test_a_digest_does_not_read_what_was_said() -> None:
-    world = piase_gym.parallel_env("TextRoom", agents=2).world
-    world.reset(0)
-    world.mailboxes.send("agent_0", "agent_1", "hello")
-    digest = world.digest()
-    world.mailboxes.history = Unread(world.mailboxes.history)
-    assert world.digest() == digest
+    mail = boxes()
+    mail.send("ann", "bob", "hello")
+    digest = mail.digest_state()
+    mail.history = Unread(mail.history)
+    assert mail.digest_state() == digest
 
 
 def test_the_future_depends_on_how_much_was_said_and_not_on_what() -> None:

@@ -207,18 +207,15 @@ class TextWorld(World[C, F], Generic[C, F, S, G]):
 
     def get_state(self) -> dict[str, Any]:
         """Return state, letters and streams."""
-        return self._state(self.mailboxes.get_state())
+        return {
+            self.state_key: asdict(self.state_of),  # type: ignore[call-overload]
+            "mail": self.mailboxes.get_state(),
+            "streams": [self.streams[stream].get_state() for stream in self.stream_ids],
+        }
 
     def digest_state(self) -> Any:
         """Leave out the history of letters, which changes nothing."""
-        return self._state(self.mailboxes.digest_state())
-
-    def _state(self, mail: Any) -> dict[str, Any]:
-        return {
-            self.state_key: asdict(self.state_of),  # type: ignore[call-overload]
-            "mail": mail,
-            "streams": [self.streams[stream].get_state() for stream in self.stream_ids],
-        }
+        return {**self.get_state(), "mail": self.mailboxes.digest_state()}
 
     def level_state(self) -> Any:
         """Leave out the seed that the state keeps, and the number that may stand for one."""
