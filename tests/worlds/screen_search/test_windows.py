@@ -23,7 +23,8 @@ from piase_gym.worlds.screen_search.actions import MOVEMENTS
 from tests.paths import ROOT
 from tests.worlds.screen_search import program
 
-MISSING = [name for name in ("mss", "pyautogui", "pygame") if not importlib.util.find_spec(name)]
+NEEDED = ("mss", "pyautogui", "pygame", "tkinter")  # the last is what pyautogui needs on Linux
+MISSING = [name for name in NEEDED if not importlib.util.find_spec(name)]
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}"),
     pytest.mark.skipif(shutil.which("Xvfb") is None, reason="needs Xvfb, a display in memory"),
