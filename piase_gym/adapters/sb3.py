@@ -61,6 +61,9 @@ class AgentVecEnv(VecEnv):
     environment resets; it begins in the same way if its agent enters after the reset. To the
     learner such a stretch is an episode of its own; it has no ``episode`` and ``is_success`` in its
     infos, so it does not count in SB3's statistics.
+
+    Attributes:
+        batch: The environments, which reset in the same step.
     """
 
     def __init__(
