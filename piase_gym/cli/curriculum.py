@@ -333,14 +333,15 @@ def plot(
     from piase_gym.training.curriculum_comparison import plot_comparison
     from piase_gym.training.curriculum_plot import plot_paths
 
-    again = next((s for n, s in enumerate(sources) if s in sources[:n]), None)
-    if again is not None:
-        raise ConfigError(f"{again} is given twice; it would count as two runs")
+    places = [source.resolve() for source in sources]
+    for n, place in enumerate(places):
+        if place in places[:n] or place.parent in places:  # a file in the folder of a run
+            raise ConfigError(f"{sources[n]} is given twice; it would count as two runs")
     if out.is_file() and not overwrite:
         raise ConfigError(f"{out} exists; give another name, or --overwrite")
     paths = [path for source in sources for path in read_paths(source)]
-    place = plot_paths(paths, out) if len(sources) == 1 else plot_comparison(paths, out)
-    errors.print(f"wrote {place}", markup=False, soft_wrap=True)
+    drawn = plot_paths(paths, out) if len(sources) == 1 else plot_comparison(paths, out)
+    errors.print(f"wrote {drawn}", markup=False, soft_wrap=True)
 
 
 @curriculum.command()

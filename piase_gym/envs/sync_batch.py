@@ -18,7 +18,9 @@ from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
 from piase_gym.envs.partners import Partners, read_partners
 from piase_gym.envs.runner import EpisodeRunner
-from piase_gym.errors import PiaseError, SnapshotError
+from piase_gym.errors import ConfigError, PiaseError, SnapshotError
+
+AUTORESET = ("same_step", "disabled")
 
 
 class SyncBatch:
@@ -38,7 +40,16 @@ class SyncBatch:
     """
 
     def __init__(self, envs: Sequence[WorldParallelEnv], autoreset: str = "same_step") -> None:
-        """Take environments of one config with ``view="vector"``, before their first reset."""
+        """Take environments of one config with ``view="vector"``, before their first reset.
+
+        Raises:
+            ConfigError: If `autoreset` is not allowed.
+        """
+        if autoreset not in AUTORESET:
+            raise ConfigError(
+                f"without a batched kernel, autoreset is 'same_step' or 'disabled', not "
+                f"{autoreset!r}; {envs[0].world.name} has none"
+            )
         self.envs, self.autoreset, self.num_envs = list(envs), autoreset, len(envs)
         first = self.envs[0]
         self.agents, self.world = tuple(first.possible_agents), first.world

@@ -730,7 +730,8 @@ def test_the_commands_go_together(tmp_path: Path) -> None:
     drawn = piase("curriculum", "plot", "run", "-o", "new/p.svg", cwd=tmp_path)
     assert drawn.returncode == 0, drawn.stderr
     assert (tmp_path / "new" / "p.svg").stat().st_size > 5000
-    compared = piase("curriculum", "plot", "run", "run/log.jsonl", "-o", "both.png", cwd=tmp_path)
+    (tmp_path / "run" / "log.jsonl").rename(tmp_path / "log.jsonl")
+    compared = piase("curriculum", "plot", "run", "log.jsonl", "-o", "both.png", cwd=tmp_path)
     assert (compared.returncode, compared.stderr) == (0, "wrote both.png\n")
     assert (tmp_path / "both.png").stat().st_size > 5000
     for option, code in (((), 2), (("--overwrite",), 0)):
@@ -760,6 +761,7 @@ def test_a_simulation_is_told_and_repeats_itself() -> None:
         (["explain", "nowhere"], "there is no file 'nowhere'"),
         (["plot", "nowhere"], "there is no file 'nowhere'"),
         (["plot", "a", "b", "a"], "a is given twice; it would count as two runs"),
+        (["plot", "a", "b/../a/log.jsonl"], "log.jsonl is given twice; it would count as two runs"),
         (["run", "door_key", "--out", "empty", "--resume"], "no run"),
         (["run", "door_key", "--out", "/dev/null"], "it is no folder"),
         (["run", "door_key", "--out", "x" * 300], "File name too long"),

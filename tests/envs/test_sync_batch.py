@@ -83,3 +83,9 @@ def test_snapshots_of_more_or_fewer_environments_are_refused() -> None:
 def test_there_is_at_least_one() -> None:
     with pytest.raises(ConfigError, match="num_envs"):
         sync_batch(config_of("TextRoom"), 0)
+
+
+@pytest.mark.parametrize("mode", ["next_step", "never"])
+def test_environments_are_reset_at_once_or_by_the_caller(mode: str) -> None:
+    with pytest.raises(ConfigError, match=f"'same_step' or 'disabled', not '{mode}'; TextRoom"):
+        sync_batch(config_of("TextRoom"), 2, autoreset=mode)
