@@ -9,8 +9,9 @@ import pytest
 from piase_gym.worlds.sql_query import score
 from piase_gym.worlds.sql_query.levels import intercode
 from piase_gym.worlds.sql_query.levels.dataset import Database
-from piase_gym.worlds.sql_query.rules.dialect import TranslationError, tidied, translate
+from piase_gym.worlds.sql_query.rules.dialect import tidied, translate
 from piase_gym.worlds.sql_query.rules.engine import LocalEngine
+from piase_gym.worlds.sql_query.rules.mysql_errors import TranslationError
 from tests.worlds.sql_query.intercode_files import (
     needs_files,
     needs_sqlglot,
@@ -178,6 +179,99 @@ COLUMNS = [
          " STRCMP('a', 'b'), ASCII('A'), BIN(5), FORMAT(1234.5, 2)",
          [("a-3", "007", "ab", "ba", "abab", "bc", 2, "y", -1, 65, "101", "1,234.50")]),
         ("SELECT 'x1' REGEXP '[[:digit:]]', 'x' REGEXP '[[:digit:]]'", [(1, 0)]),
+        ("SELECT GROUP_CONCAT(ID ORDER BY Since DESC, ID), GROUP_CONCAT(DISTINCT Name ORDER"
+         " BY ID DESC"
+         " SEPARATOR '/'), GROUP_CONCAT(Since, ':', ID ORDER BY ID SEPARATOR ''), GROUP_CONCAT(ID)"
+         " FROM makers", [("3,1,2", "cafe; 'NOIR'", "900:11950:2x:3", "1,2,3")]),
+        ("SELECT GROUP_CONCAT(Name) FROM makers WHERE ID > 2", [(None,)]),
+        ("SELECT GROUP_CONCAT(Weight ORDER BY Code) FROM goods", [("2.5",)]),
+        ("SELECT LENGTH(GROUP_CONCAT(REPEAT('é', 300))), GROUP_CONCAT(REPEAT('', ID)),"
+         " GROUP_CONCAT("
+         "REPEAT('', ID) SEPARATOR '') FROM makers", [(1023, ",,", "")]),
+        ("SELECT Maker, GROUP_CONCAT(Code ORDER BY Code DESC) FROM goods GROUP BY Maker",
+         [(1, "a"), (2, "b")]),
+        ("SELECT STD(ID), STDDEV_POP(ID), STDDEV_SAMP(ID), VARIANCE(ID), VAR_SAMP(ID) FROM makers",
+         [(pytest.approx(0.81649658), pytest.approx(0.81649658), 1.0, pytest.approx(2 / 3), 1.0)]),
+        ("SELECT STDDEV(Weight), VAR_SAMP(Weight), VARIANCE(Since), STD(ID) FROM goods,"
+         " makers WHERE"
+         " Code = 'a' AND ID < 2 AND Maker > 0", [(0.0, None, 0.0, 0.0)]),
+        ("SELECT BIT_AND(ID), BIT_OR(ID), BIT_XOR(ID) FROM makers", [(0, 3, 0)]),
+        ("SELECT BIT_OR(ID), BIT_XOR(ID), STD(ID) FROM makers WHERE ID > 3", [(0, 0, None)]),
+        ("SELECT MD5('abc'), SHA1('abc'), SHA(7), CRC32('MySQL')",
+         [("900150983cd24fb0d6963f7d28e17f72", "a9993e364706816aba3e25717850c26c9cd0d89d",
+           "902ba3cda1883801594b6e1b452790cc53948fda", 3259397556)]),
+        ("SELECT LEFT(SHA2('abc', 224), 8), LEFT(SHA2('abc', 0), 8), SHA2('abc', 1)",
+         [("23097d22", "ba7816bf", None)]),
+        ("SELECT FIND_IN_SET('b', 'a,B,c'), FIND_IN_SET('x', 'a'), FIND_IN_SET(NULL, 'a')",
+         [(2, 0, None)]),
+        ("SELECT FIELD(2, 1, 2), FIELD('2', 1, 2.0), FIELD(NULL, 'a'), FIELD('a', NULL, 'A')",
+         [(2, 2, 0, 2)]),
+        ("SELECT CONV('a', 16, 2), CONV(6, 10, 8), CONV(19.98, 10, 2), CONV(1, 1, 2), OCT(12)",
+         [("1010", "6", "10011", None, "14")]),
+        ("SELECT INSERT('Quadratic', 3, 4, 'What'), INSERT('Quadratic', -1, 4, 'What'),"
+         " INSERT('Quadratic', 3, 100, 'What'), INSERT('abc', 4, 1, 'x'), INSERT('abc', 2,"
+         " -1, 'x')",
+         [("QuWhattic", "Quadratic", "QuWhat", "abc", "ax")]),
+        ("SELECT SUBSTRING('Sakila', -3), SUBSTRING('Sakila', -5, 3), SUBSTRING('Sakila', 0),"
+         " SUBSTR('Sakila', 0, 3), SUBSTR('Sakila', -9, 4), MID('Sakila', 2, 0),"
+         " SUBSTR('Sakila', 7)",
+         [("ila", "aki", "", "", "", "", "")]),
+        ("SELECT HEX(255), HEX('aé'), HEX(-1), HEX(1.5)",
+         [("FF", "61C3A9", "FFFFFFFFFFFFFFFF", "2")]),
+        ("SELECT 11 ^ 3, 234 % 10, -29 MOD 9, MOD(34.5, 3), 5.3 % 1, 7 % 0, Price % 2 FROM goods"
+         " WHERE Code = 'b'", [(8, 4, -2, 1.5, 0.3, None, 1.0)]),
+        ("SELECT CAST(1944.0 AS CHAR), CAST(2.5 AS CHAR), CAST('abc' AS CHAR(2)), CONCAT(ID *"
+         " 2.0, '!'),"
+         " CONCAT('a', NULL) FROM makers WHERE ID = 1", [("1944", "2.5", "ab", "2!", None)]),
+        ("SELECT TO_DAYS('2007-10-07'), DATEDIFF('2007-12-31', '2007-12-30'), MAKEDATE(2011, 32),"
+         " MAKEDATE(2011, 0), UNIX_TIMESTAMP('2015-11-13 10:20:19'), UNIX_TIMESTAMP(),"
+         " FROM_UNIXTIME(1447430881)",
+         [(733321, 1, "2011-02-01", None, 1447410019, 1767225600, "2015-11-13 16:08:01")]),
+        ("SELECT SEC_TO_TIME(2378), SEC_TO_TIME(-362000), TIME_TO_SEC('22:23:00'),"
+         " TIME_TO_SEC('-00:39:38'),"
+         " TIME_TO_SEC(Made), TIME_TO_SEC('x'), WEEKOFYEAR('2008-02-20') FROM goods WHERE"
+         " Code = 'a'",
+         [("00:39:38", "-100:33:20", 80580, -2378, 201, None, 8)]),
+        ("SELECT ADDDATE('2008-01-02', 31), SUBDATE('2008-01-02', INTERVAL 31 DAY),"
+         " SUBDATE(Made, ID)"
+         " FROM goods, makers WHERE ID = 1 AND Code = 'a'",
+         [("2008-02-02", "2007-12-02", "2018-03-09 00:03:21")]),
+        ("SELECT ID FROM makers WHERE ID > 'abc' AND ID < '3x'", [(1,), (2,)]),  # 0 and 3
+        ("SELECT ID FROM makers WHERE ID BETWEEN 'a' AND ' 2.5!' OR ID IN ('y', '-3')",
+         [(1,), (2,)]),
+        ("SELECT ID FROM makers WHERE 'cafe' = Name COLLATE utf8mb4_bin", []),
+        ("SELECT 'a' = 'A' COLLATE utf8mb4_bin, 'é' COLLATE utf8mb4_0900_ai_ci = 'E'", [(0, 1)]),
+        ("SELECT makers.ID FROM makers JOIN makers AS m ON m.ID = makers.ID ORDER BY ID DESC",
+         [(3,), (2,), (1,)]),
+        ("SELECT makers.ID, m.ID AS ID FROM makers JOIN makers AS m ON m.ID = 4 - makers.ID"
+         " ORDER BY ID",
+         [(3, 1), (2, 2), (1, 3)]),
+        ("SELECT ID FROM makers WHERE ID = (SELECT Maker FROM goods WHERE Code = 'b')", [(2,)]),
+        ("SELECT ID, (SELECT Code FROM goods WHERE Maker = ID) FROM makers",
+         [(1, "a"), (2, "b"), (3, None)]),
+        ("SELECT ID FROM makers WHERE ID = (SELECT Maker FROM goods ORDER BY Code DESC LIMIT 1)",
+         [(2,)]),
+        ("SELECT (SELECT count(*) FROM goods) + (SELECT max(ID) FROM makers)", [(5,)]),
+        ("SELECT Code FROM goods ORDER BY RAND(), Code LIMIT 1", [("a",)]),
+        ("SELECT g.`order`, `from` FROM (SELECT `order`, Code AS `from` FROM goods) AS g WHERE"
+         " `order` > 1 AND g.order < 3 ORDER BY `order`", [(2, "b")]),
+        ("SELECT rank() OVER (ORDER BY ID) AS `rank`, ID IS NOT TRUE FROM makers LIMIT 1",
+         [(1, 0)]),
+        ("SELECT COUNT(*) FROM (SELECT ID FROM makers)", [(3,)]),  # though MySQL wants an alias
+        ("SELECT COLUMN_NAME, CHARACTER_MAXIMUM_LENGTH, CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION,"
+         " NUMERIC_SCALE, DATETIME_PRECISION, COLLATION_NAME, COLUMN_TYPE, COLUMN_KEY, EXTRA"
+         " FROM information_schema.columns WHERE column_name IN ('Code', 'Price', 'Weight', 'Made',"
+         " 'Since', 'ID') ORDER BY column_name",
+         [("Code", 3, 12, None, None, None, "utf8mb4_general_ci", "char(3)", "PRI", ""),
+          ("ID", None, None, 10, 0, None, None, "int", "PRI", "auto_increment"),
+          ("Made", None, None, None, None, 0, None, "datetime", "", ""),
+          ("Price", None, None, 19, 4, None, None, "decimal(19,4)", "", ""),
+          ("Since", 65535, 65535, None, None, None, "utf8mb4_general_ci", "text", "", ""),
+          ("Weight", None, None, 22, None, None, None, "double", "", "")]),
+        ("SELECT * FROM information_schema.columns WHERE column_name = 'Maker'",
+         [("def", "shop", "goods", "Maker", 2, None, "YES", "int", None, None, 10, 0, None,
+           None, None,
+           "int", "MUL", "", "select,insert,update,references", "", "", None)]),
         ("SHOW TABLES LIKE 'g%'", [("goods",)]),
         ("SHOW FULL TABLES LIKE 'g%'", [("goods", "BASE TABLE")]),
         ("SHOW FIELDS IN goods LIKE 'cod_'", COLUMNS[:1]),
@@ -201,6 +295,56 @@ def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, 
         ("SELECT 1 FROM makers WHERE ID IN (SELECT Nam FROM goods)", "'Nam' in 'field list'"),
         ("SELECT ID FROM makers, makers AS m", "Column 'ID' in field list is ambiguous"),
         ("SELECT * FROM Maker", "Table 'shop.maker' doesn't exist"),
+        ("SELECT * FROM sqlite_master", "Table 'shop.sqlite_master' doesn't exist"),
+        (
+            "SELECT * FROM pragma_table_info('goods')",
+            "near '('goods')' at line 1",
+        ),
+        # MySQL looks at the list first, then at WHERE, and at the last ON before the first.
+        ("SELECT Nam FROM makers JOIN goods g ON g.Na = ID WHERE N = 1", "'Nam' in 'field list'"),
+        ("SELECT ID FROM makers JOIN goods g ON g.Na = ID WHERE N = 1", "'N' in 'where clause'"),
+        (
+            "SELECT ID FROM makers m JOIN goods g ON g.Na = ID JOIN goods h ON h.N = 1",
+            "'h.N' in 'on clause'",
+        ),
+        (
+            "SELECT max(ID) AS most FROM makers JOIN goods g ON g.Na = ID GROUP BY most"
+            " HAVING Nam > 1",
+            "'g.Na' in 'on clause'",
+        ),
+        (
+            "SELECT Code FROM goods WHERE Nam NOT IN (SELECT ID FROM makers)",
+            "Unknown column 'Nam' in 'IN/ALL/ANY subquery'",
+        ),
+        (
+            "SELECT Code FROM goods WHERE Maker IN (SELECT ID FROM makers) OR Nam = 1",
+            "Unknown column 'Nam' in 'IN/ALL/ANY subquery'",
+        ),
+        ("SELECT Code FROM goods WHERE Nam > ALL (SELECT ID FROM makers)", "'IN/ALL/ANY subquery'"),
+        ("SELECT Code FROM goods WHERE Nam IN (1, 2)", "Unknown column 'Nam' in 'where clause'"),
+        (
+            "SELECT x.Nam FROM (SELECT ID FROM makers) AS x",
+            "Unknown column 'x.Nam' in 'field list'",
+        ),
+        ("SELECT x.ID FROM (SELECT Nam FROM makers) AS x WHERE y", "'Nam' in 'field list'"),
+        ("SELECT (SELECT Nam FROM makers WHERE ID = Maker) FROM goods", "'Nam' in 'field list'"),
+        (
+            "SELECT ID FROM makers WHERE ID = (SELECT Maker FROM goods)",
+            "Subquery returns more than 1 row",
+        ),
+        ("SELECT (SELECT Code FROM goods WHERE Maker < ID) FROM makers", "more than 1 row"),
+        ("SELECT ID FROM makers m JOIN goods m", "Not unique table/alias: 'm'"),
+        ("SELECT rank FROM makers", "near 'FROM makers' at line 1"),
+        ("SELECT AVG(rank) FROM makers", "near ') FROM makers' at line 1"),
+        ("SELECT ID AS rank FROM makers", "near 'rank FROM makers' at line 1"),
+        ("SELECT ID FROM\ntable WHERE ID = 1", "near 'table WHERE ID = 1' at line 2"),
+        ("SELECT ID FROM makers WHERE ID = 1 LEFT JOIN goods ON 1", "near 'LEFT JOIN goods ON 1'"),
+        ("SELECT ID FROM makers GROUP BY ID WHERE ID = 1", "near 'WHERE ID = 1' at line 1"),
+        ("SELECT ID FROM makers ORDER BY ID HAVING ID > 1", "near 'HAVING ID > 1' at line 1"),
+        ("SELECT max(ID), * FROM makers", "near '* FROM makers' at line 1"),
+        ("SELECT ID FROM makers WHERE ID IS 0", "near '0' at line 1"),
+        ("SELECT ID FROM makers WHERE Name IS NOT 'x' OR 1", "near ''x' OR 1' at line 1"),
+        ("SELECT", "to use near '' at line 1"),
         ("DESCRIBE Maker", "Table 'shop.maker' doesn't exist"),
         ("USE bank", "Unknown database 'bank'"),
         ("SELECT * FROM bank.goods", "Unknown database 'bank'"),

@@ -99,6 +99,17 @@ class Database:
         """The tables in the order of their names, with columns in the order of declaration."""
         return read_schema(self.image)
 
+    @functools.cached_property
+    def column_types(self) -> dict[str, dict[str, str]]:
+        """The type of each column of each table, without its size; names are lower case."""
+        return {
+            table.name.lower(): {
+                column.name.lower(): column.type.lower().partition("(")[0]
+                for column in table.columns
+            }
+            for table in self.schema
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

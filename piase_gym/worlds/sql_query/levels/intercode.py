@@ -26,12 +26,14 @@ from piase_gym.errors import ConfigError, StorageError
 from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
 from piase_gym.worlds.sql_query.rules import dialect
 from piase_gym.worlds.sql_query.rules.collation import COLLATION, register
-from piase_gym.worlds.sql_query.rules.dialect import TranslationError, reader, tidied, translate
+from piase_gym.worlds.sql_query.rules.dialect import tidied, translate
 from piase_gym.worlds.sql_query.rules.hardness import hardness
+from piase_gym.worlds.sql_query.rules.mysql_errors import TranslationError, reader
 
 DIALECT: Final = "mysql"
-SOURCES: Final = (Path(__file__), Path(dialect.__file__))
+SOURCES: Final = (Path(__file__), *sorted(Path(dialect.__file__).parent.glob("*.py")))
 """The source files that determine what a dump is converted to."""
+READING: Final = "reading a MySQL dump"
 MOST_BYTES: Final = 200_000_000
 """The largest file that is read, in bytes."""
 
@@ -179,7 +181,7 @@ def read_dump(text: str, name: str = "the dump") -> dict[str, bytes]:
     """
 
     def made() -> dict[str, bytes]:
-        errors = reader("reading a MySQL dump").errors
+        errors = reader(READING).errors
         try:
             images = _images(text)
         except (ValueError, sqlite3.Error, RecursionError, errors.SqlglotError) as error:
@@ -194,7 +196,8 @@ def read_dump(text: str, name: str = "the dump") -> dict[str, bytes]:
 
 def _cached(content: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
     """Return what is made of some content, from the cache folder if it was made before."""
-    stamp = hashlib.blake2b(sqlite3.sqlite_version.encode(), digest_size=16)
+    versions = f"{sqlite3.sqlite_version} {reader(READING).__version__}"
+    stamp = hashlib.blake2b(versions.encode(), digest_size=16)
     for source in SOURCES:
         stamp.update(source.read_bytes())
     stamp.update(content.encode())
@@ -243,7 +246,7 @@ def _images(text: str) -> dict[str, bytes]:
 
 def _statements(text: str) -> Iterator[Any]:
     """Yield the statements of a dump that use a database, create a table or fill one."""
-    mysql = reader("reading a MySQL dump").Dialect.get_or_raise(DIALECT)
+    mysql = reader(READING).Dialect.get_or_raise(DIALECT)
     chunk: list[Any] = []
     for token in [*mysql.tokenize(text), None]:
         if token is not None and token.token_type.name != "SEMICOLON":

@@ -8,9 +8,13 @@ This file imports nothing but the standard library: the worker process loads it 
 from __future__ import annotations
 
 import functools
+import hashlib
+import math
+import operator
 import re
 import sqlite3
 import unicodedata
+import zlib
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from typing import Any, Final
@@ -24,6 +28,8 @@ def register(connection: sqlite3.Connection) -> None:
     connection.create_collation(COLLATION, compare)
     for name, (arguments, function) in _FUNCTIONS.items():
         connection.create_function(name, arguments, _or_null(name, function), deterministic=True)
+    for name, (arguments, aggregate) in _AGGREGATES.items():
+        connection.create_aggregate(name, arguments, aggregate)
 
 
 def compare(first: str, second: str) -> int:
@@ -126,8 +132,93 @@ def _repeated(value: Any, count: int) -> str | None:
 
 def _number_among(value: Any, *others: Any) -> int:
     """Return which of some values is equal to the first, counted from 1, or 0."""
-    keys = [key(str(other)) for other in others]
-    return keys.index(key(str(value))) + 1 if key(str(value)) in keys else 0
+    known = [each for each in (value, *others) if each is not None]
+    read = key if all(isinstance(each, str) for each in known) else number
+    wanted, *found = [None if each is None else read(each) for each in (value, *others)]
+    return found.index(wanted) + 1 if wanted is not None and wanted in found else 0
+
+
+def _in_set(value: Any, texts: Any) -> int:
+    """Return which of the texts between commas is equal to a value, counted from 1, or 0."""
+    return _number_among(_text(value), *_text(texts).split(","))
+
+
+def _part(value: Any, start: int, length: int | None = None) -> str:
+    """Return a part of a text from a place, counted from 1 or, if negative, from the end."""
+    text = _text(value)
+    first = start - 1 if start > 0 else len(text) + start
+    end = len(text) if length is None else first + length
+    return text[first:end] if start and 0 <= first < end else ""
+
+
+def _replaced(value: Any, start: int, length: int, new: Any) -> str:
+    """Return a text in which another one stands in place of some letters."""
+    text = _text(value)
+    if not 0 < start <= len(text):
+        return text
+    rest = text[start - 1 + length :] if length >= 0 else ""
+    return f"{text[: start - 1]}{_text(new)}{rest}"
+
+
+# -- numbers --------------------------------------------------------------------------------
+
+_LEADING: Final = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)")
+
+
+def number(value: Any) -> int | float:
+    """Return a value as a number; of a text, the number with which it begins, or else 0."""
+    if isinstance(value, int | float):
+        return value
+    match = _LEADING.match(_text(value))
+    return float(match[1]) if match else 0.0
+
+
+def _text(value: Any) -> str:
+    """Return a value as text, without a point in whole numbers."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _whole(value: Any) -> int:
+    """Return a value as a whole number."""
+    return math.floor(number(value) + 0.5)
+
+
+def _remainder(value: Any, divisor: Any) -> int | float | None:
+    """Return what is left of a division, with the sign of the value."""
+    one, two = number(value), number(divisor)
+    if not two:
+        return None
+    if isinstance(one, int) and isinstance(two, int):
+        return abs(one) % abs(two) * (-1 if one < 0 else 1)
+    return round(math.fmod(one, two), 10)
+
+
+def _hexadecimal(value: Any) -> str:
+    """Return a number, or the bytes of a text, with the digits 0 to F."""
+    if isinstance(value, int | float):
+        return f"{_whole(value) & (1 << 64) - 1:X}"
+    return (value if isinstance(value, bytes) else str(value).encode()).hex().upper()
+
+
+def _in_base(value: Any, old: int, new: int) -> str:
+    """Return a number that is written in one base in another one, from 2 to 36."""
+    if not (2 <= old <= 36 and 2 <= new <= 36):
+        raise ValueError("no base")
+    left, digits = int(_text(value).partition(".")[0], old), ""
+    while left:
+        left, digit = divmod(left, new)
+        digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[digit] + digits
+    return digits or "0"
+
+
+_SHA2: Final = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}
+
+
+def _hashed(value: Any, kind: str) -> str:
+    """Return the digest of a text as hexadecimal digits."""
+    return hashlib.new(kind, _text(value).encode(), usedforsecurity=False).hexdigest()
 
 
 def _with_commas(value: Any, digits: int) -> str:
@@ -156,6 +247,32 @@ def _moment(value: Any) -> datetime:
 def _of_date(part: Callable[[datetime], Any]) -> Callable[[Any], Any]:
     """Return a function that takes a part of a date in ISO 8601 format."""
     return lambda value: part(_moment(value))
+
+
+def _days(value: Any) -> int:
+    """Return the number of a day; the year 0 begins 365 days before the year 1."""
+    return -364 if str(value) == "0000-01-01" else _moment(value).toordinal()
+
+
+def _day_of_year(year: int, day: int) -> str | None:
+    """Return a date by its number in a year, from 1."""
+    return (date(year, 1, 1) + timedelta(day - 1)).isoformat() if day > 0 else None
+
+
+def _seconds_in(value: Any) -> int:
+    """Return the seconds of a time of day or, with a sign, of a longer time."""
+    match = re.fullmatch(r"(?:\S+ )?(-?)(\d+):(\d\d)(?::(\d\d))?", str(value))
+    if match is None:
+        raise ValueError("no time")
+    seconds = int(match[2]) * 3600 + int(match[3]) * 60 + int(match[4] or 0)
+    return -seconds if match[1] else seconds
+
+
+def _as_time(value: Any) -> str:
+    """Return seconds as hours, minutes and seconds."""
+    seconds = _whole(value)
+    minutes, rest = divmod(abs(seconds), 60)
+    return f"{'-' * (seconds < 0)}{minutes // 60:02}:{minutes % 60:02}:{rest:02}"
 
 
 def _later(value: Any, count: Any, unit: str) -> str:
@@ -209,6 +326,7 @@ def _write_date(value: Any, form: str) -> str:
     return re.sub("%-?.", part, form)
 
 
+_EPOCH: Final = datetime(1970, 1, 1)
 _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "year": (1, _of_date(lambda d: d.year)),
     "month": (1, _of_date(lambda d: d.month)),
@@ -226,7 +344,13 @@ _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "date_format": (2, _write_date),
     "str_to_date": (2, _read_date),
     "date_add": (3, _later),
-    "datediff": (2, lambda one, two: (_moment(one).date() - _moment(two).date()).days),
+    "datediff": (2, lambda one, two: _days(one) - _days(two)),
+    "makedate": (2, _day_of_year),
+    "week_of_year": (1, _of_date(lambda d: d.isocalendar().week)),
+    "sec_to_time": (1, _as_time),
+    "time_to_sec": (1, _seconds_in),
+    "unix_timestamp": (1, lambda value: int((_moment(value) - _EPOCH).total_seconds())),
+    "unix_to_time": (1, lambda value: (_EPOCH + timedelta(seconds=value)).isoformat(" ")),
     "timestampdiff": (3, _units_between),
     "regexp": (2, _matches),
     "mysql_like": (-1, _like),
@@ -244,17 +368,33 @@ _FUNCTIONS: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "bin": (1, lambda value: f"{int(value):b}"),
     "field": (-1, _number_among),
     "elt": (-1, lambda number, *texts: texts[number - 1] if 0 < number <= len(texts) else None),
-    "concat_ws": (-1, lambda mark, *texts: mark.join(str(t) for t in texts if t is not None)),
+    "concat_ws": (-1, lambda mark, *texts: mark.join(_text(t) for t in texts if t is not None)),
+    "mysql_text": (1, _text),
+    "mysql_substr": (-1, _part),
+    "mysql_mod": (2, _remainder),
+    "mysql_xor": (2, lambda one, two: _whole(one) ^ _whole(two)),
+    "mysql_hex": (1, _hexadecimal),
+    "stuff": (4, _replaced),
+    "find_in_set": (2, _in_set),
+    "conv": (3, _in_base),
+    "oct": (1, lambda value: f"{_whole(value):o}"),
+    "crc32": (1, lambda value: zlib.crc32(_text(value).encode())),
+    "md5": (1, lambda value: _hashed(value, "md5")),
+    "sha": (1, lambda value: _hashed(value, "sha1")),
+    "sha2": (2, lambda value, size: _hashed(value, _SHA2[size])),
 }
-FUNCTIONS: Final = frozenset(_FUNCTIONS)
-"""The names of the functions."""
+
+
+_NEEDED: Final = {"concat_ws": slice(1), "field": slice(0)}
+"""Which arguments must not be NULL; by default none."""
 
 
 def _or_null(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that is ``NULL`` where an argument is, or is no such value."""
+    needed = operator.itemgetter(_NEEDED.get(name, slice(None)))
 
     def call(*values: Any) -> Any:
-        if None in (values[:1] if name == "concat_ws" else values):
+        if None in needed(values):
             return None
         try:
             return function(*values)
@@ -262,3 +402,135 @@ def _or_null(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             return None
 
     return call
+
+
+# -- aggregates -----------------------------------------------------------------------------
+
+MOST_JOINED: Final = 1024
+"""The longest result of ``GROUP_CONCAT``, in bytes: MySQL's ``group_concat_max_len``."""
+
+
+class _Joined:
+    """``GROUP_CONCAT``: the texts of a group, in an order.
+
+    What is kept is bounded: each text but the empty one has a byte of the result.
+    """
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[tuple[Any, ...], str]] = []
+        self._found, self._mark, self._once = False, ",", False
+        self._falls: tuple[Any, ...] = ()
+
+    def step(self, value: Any, mark: str, once: int, *order: Any) -> None:
+        """Take a row: a value, what separates values, whether equal ones are joined once.
+
+        The others are the values by which rows are ordered, each with whether it falls.
+        """
+        if value is None:
+            return
+        self._found = True
+        if not mark and value == "":
+            return
+        self._mark, self._once, self._falls = mark, bool(once), order[1::2]
+        self._rows.append((tuple(map(_rank, order[::2])), _text(value)[:MOST_JOINED]))
+        if len(self._rows) > 4 * MOST_JOINED:
+            self._rows = self._first()
+
+    def _first(self) -> list[tuple[tuple[Any, ...], str]]:
+        """Return the rows with which the result begins, in their order."""
+        rows = self._rows
+        for place, falls in reversed([*enumerate(self._falls)]):
+            rows.sort(key=lambda row: row[0][place], reverse=bool(falls))
+        if self._once:
+            rows = list({key(row[1]): row for row in reversed(rows)}.values())[::-1]
+        return rows[:MOST_JOINED]
+
+    def finalize(self) -> str | None:
+        """Return the result."""
+        found = self._mark.join([text for _, text in self._first()])
+        return found.encode()[:MOST_JOINED].decode("utf-8", "ignore") if self._found else None
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    """Return what rows are ordered by: NULL first, then numbers, then texts."""
+    if value is None or isinstance(value, int | float):
+        return (value is not None, value or 0)
+    return (2, key(_text(value)[:MOST_JOINED]))
+
+
+def _spread(sample: bool, root: bool) -> type[Any]:
+    """Return the aggregate for the variance of numbers, or its root, of a sample or of all."""
+
+    class Spread:
+        """Welford's algorithm."""
+
+        def __init__(self) -> None:
+            self.count, self.mean, self.squares = 0, 0.0, 0.0
+
+        def step(self, value: Any) -> None:
+            """Take a number."""
+            if value is not None:
+                self.count += 1
+                away = number(value) - self.mean
+                self.mean += away / self.count
+                self.squares += away * (number(value) - self.mean)
+
+        def finalize(self) -> float | None:
+            """Return the result, which too few numbers do not have."""
+            count = self.count - sample
+            return (self.squares / count) ** (0.5 if root else 1.0) if count > 0 else None
+
+    return Spread
+
+
+class _Single:
+    """The value of the only row of a query; a second row is an error."""
+
+    def __init__(self) -> None:
+        self._found: list[Any] = []
+
+    def step(self, value: Any) -> None:
+        """Take a row."""
+        if self._found:
+            raise ValueError("a second row")
+        self._found.append(value)
+
+    def finalize(self) -> Any:
+        """Return the value."""
+        return self._found[0] if self._found else None
+
+
+def _bits(start: int, join: Callable[[int, int], int]) -> type[Any]:
+    """Return the aggregate that joins numbers bit by bit."""
+
+    class Bits:
+        """The numbers so far, as one."""
+
+        def __init__(self) -> None:
+            self.found = start
+
+        def step(self, value: Any) -> None:
+            """Take a number."""
+            if value is not None:
+                self.found = join(self.found, _whole(value))
+
+        def finalize(self) -> int:
+            """Return the result."""
+            return self.found
+
+    return Bits
+
+
+_AGGREGATES: Final[dict[str, tuple[int, type[Any]]]] = {
+    "mysql_group_concat": (-1, _Joined),
+    "mysql_single": (1, _Single),
+    "stddev_pop": (1, _spread(sample=False, root=True)),
+    "stddev_samp": (1, _spread(sample=True, root=True)),
+    "variance_pop": (1, _spread(sample=False, root=False)),
+    "variance": (1, _spread(sample=True, root=False)),
+    "bitwise_and_agg": (1, _bits(-1, operator.and_)),
+    "bitwise_or_agg": (1, _bits(0, operator.or_)),
+    "bitwise_xor_agg": (1, _bits(0, operator.xor)),
+}
+FUNCTIONS: Final = frozenset((*_FUNCTIONS, *_AGGREGATES))
+"""The names of the functions."""

@@ -27,6 +27,7 @@ from piase_gym.core.interrupts import OWN_GROUP
 from piase_gym.errors import UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database
 from piase_gym.worlds.sql_query.rules import dialect
+from piase_gym.worlds.sql_query.rules.mysql_errors import TranslationError, mysql_error_text
 from piase_gym.worlds.sql_query.rules.tokens import quoted
 from piase_gym.worlds.sql_query.rules.worker import LENGTH, Limits, send
 
@@ -167,14 +168,14 @@ def _run(
     """Have the worker run a statement."""
     try:
         own = [own_sql(line, database) for line in (*journal, sql)]
-    except dialect.TranslationError as error:
+    except TranslationError as error:
         return Result(error=str(error), reason="syntax")
     if database.dialect != "sqlite" and own[-1] == dialect.NOTHING:
         return Result()
     answer = _worker(os.getpid()).run(database, tuple(own[:-1]), own[-1], writes, limits)
     rows, columns, message, reason, changed = answer
     if message is not None and database.dialect == "mysql":
-        message = dialect.mysql_error_text(message, dialect.tidied(sql), database)
+        message = mysql_error_text(message, dialect.tidied(sql), database)
     return Result(rows, columns, message, reason, changed)
 
 

@@ -21,15 +21,51 @@ def rewrite(statement: Any, types: Types) -> None:
             table.parent.pop()
     for compared in list(statement.find_all(exp.All, exp.Any)):
         _compare_with_each(compared, exp)
+    _refuse_several_rows(statement, exp)
     for query in statement.find_all(exp.Select):
         _filter_without_groups(query, exp)
         group, order = query.args.get("group"), query.args.get("order")
+        if order is not None:
+            _order_by_selected(query, order, exp)
         if group is not None:
             _group_by_own_columns(query, group, types, exp)
         if group is not None and order is not None:
             keys = [key.copy() for key in group.expressions if not isinstance(key, exp.Null)]
             order.set("expressions", [*order.expressions, *keys])
     _compare_as_text(statement, exp)
+
+
+def _order_by_selected(query: Any, order: Any, exp: Any) -> None:
+    """Order by the selected column that has a name, though other tables have such a column, too."""
+    aliases = {value.alias.lower() for value in query.selects if isinstance(value, exp.Alias)}
+    columns = [value for value in query.selects if isinstance(value, exp.Column)]
+    for key in order.expressions:
+        name = key.this.name.lower()
+        if isinstance(key.this, exp.Column) and not key.this.table and name not in aliases:
+            found = {column for column in columns if column.name.lower() == name}
+            if len(found) == 1:
+                key.set("this", found.pop().copy())
+
+
+def _refuse_several_rows(statement: Any, exp: Any) -> None:
+    """Have a query that stands for one value fail where it returns several rows."""
+    for inner in list(statement.find_all(exp.Subquery)):
+        query, around = inner.this, inner.parent
+        value = isinstance(around, exp.Binary | exp.Alias | exp.Paren) or (
+            isinstance(around, exp.Select) and inner.arg_key == "expressions"
+        )
+        if not value or not isinstance(query, exp.Select) or len(query.selects) != 1:
+            continue
+        limit, first = query.args.get("limit"), query.selects[0]
+        alone = query.args.get("group") is None and any(
+            found.find_ancestor(exp.Select) is query and found.find_ancestor(exp.Window) is None
+            for found in first.find_all(exp.AggFunc)
+        )
+        if alone or first.is_star or (limit is not None and limit.expression.name in ("0", "1")):
+            continue
+        first.replace(exp.alias_(first.unalias().copy(), "value"))
+        single = exp.func("MYSQL_SINGLE", exp.column("value", "single"))
+        inner.set("this", exp.select(single).from_(query.copy().subquery("single")))
 
 
 def _compare_with_each(compared: Any, exp: Any) -> None:

@@ -19,8 +19,8 @@ import time
 from typing import Any, Final
 
 from piase_gym.errors import ConfigError, MissingExtraError, need
-from piase_gym.worlds.sql_query.rules.dialect import reader
 from piase_gym.worlds.sql_query.rules.engine import Result
+from piase_gym.worlds.sql_query.rules.mysql_errors import reader
 from piase_gym.worlds.sql_query.rules.worker import Limits
 
 DIALECTS: Final = {
