@@ -12,9 +12,10 @@ the queries, together.
 from __future__ import annotations
 
 import dataclasses
+import re
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +101,33 @@ def again(log: Path, dataset: Dataset) -> dict[str, Any]:
     """Return what a log says of its episodes, and what their actions come to here."""
     episodes = read_log(log)
     modes: dict[str, Any] = {}
+    told: list[bool] = []
     for mode in MODES:
         found = replay(log, SqlEnv(dataset=dataset, mode=mode))
         same = sum(_won(found[key]) == _won(episodes[key]) for key in found)
+        told = [equal for key in found for equal in _same_replies(episodes[key], found[key])]
         modes[mode] = {
             "agreement": same / len(found),
             "levels": {key: row._asdict() for key, row in summarise(found).items()},
         }
     levels = {key: row._asdict() for key, row in summarise(episodes).items()}
-    return {"published": levels, "here": modes, "episodes": len(episodes)}
+    replies = sum(told) / max(1, len(told))
+    return {"published": levels, "here": modes, "episodes": len(episodes), "replies": replies}
+
+
+def _same_replies(there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[bool]:
+    """Yield whether the replies to SQL are the same in two records of an episode."""
+    shown = (episode["turn_history"]["observations"] for episode in (there, here))
+    for one, other in zip(*shown, strict=False):
+        if not str(one).startswith("No SQL code"):  # which InterCode's program says of some replies
+            yield _plain(str(one)) == _plain(str(other))
+
+
+def _plain(reply: str) -> str:
+    """Return a reply without the types and the last digits of numbers."""
+    reply = re.sub(r"Decimal\('([^']*)'\)", r"\1", reply)
+    reply = re.sub(r"\bb('[^']*')", r"\1", reply)
+    return re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.4g}", reply)
 
 
 def compared(dataset: Dataset, server: str) -> dict[str, list[str]]:
@@ -183,14 +202,16 @@ def sections(found: Mapping[str, Any]) -> dict[str, Section]:
         speeds.append((f"{found['sizes'][name]:,} {name}", *shown))
     levels = (*HARDNESS, "all")
     published = [("log", *levels, "turns", "errors")]
-    here = [("log", "published", *(f"here, `{mode}`" for mode in MODES), "agree")]
+    modes = (f"here, `{mode}`" for mode in MODES)
+    here = [("log", "published", *modes, "agree", "same replies")]
     for name, row in found["logs"].items():
         theirs = row["published"]
         rest = f"{theirs['all']['turns']:.1f}", _percent(theirs["all"]["errors"])
         published.append((name, *(_percent(theirs[level]["success"]) for level in levels), *rest))
         wins = (_percent(row["here"][mode]["levels"]["all"]["success"]) for mode in MODES)
         agree = _percent(row["here"]["order_aware"]["agreement"])
-        here.append((name, _percent(theirs["all"]["success"]), *wins, agree))
+        same_replies = _percent(row["replies"])
+        here.append((name, _percent(theirs["all"]["success"]), *wins, agree, same_replies))
     same = [("gold queries", "")]
     same += [(words, f"{len(found['server'].get(kind, ()))}") for kind, words in KINDS.items()]
     return {

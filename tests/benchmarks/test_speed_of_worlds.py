@@ -162,6 +162,16 @@ def test_gold_queries_are_sorted_by_how_they_do_on_a_server(
     assert asked == [(name, f"gold {name}") for name in there]
 
 
+def test_replies_are_the_same_but_for_the_types_and_digits_of_numbers() -> None:
+    def episode(*replies: object) -> dict[str, Any]:
+        return {"turn_history": {"observations": list(replies)}}
+
+    there = episode("[(Decimal('2.3333'), b'int')]", "No SQL code was found", "[(1,)]", "[('b',)]")
+    here = episode([(2.33333333, "int")], "Error", "[(2,)]", [("b",)])
+    assert list(sql_query._same_replies(there, here)) == [True, False, True]
+    assert list(sql_query._same_replies(episode("[(1.5,)]"), episode([(1.6,)], 3))) == [False]
+
+
 def test_files_logs_and_servers_of_intercode_are_measured_where_they_are_given(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:

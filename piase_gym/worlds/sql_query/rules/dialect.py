@@ -69,7 +69,7 @@ def translate(sql: str, database: Database) -> str:
         shown = _SHOW.sub(r"\1COLUMNS FROM", sql, count=1) if _SHOW.match(sql) else sql
         found = [part for part in sqlglot.parse(shown, read=database.dialect) if part is not None]
     except (sqlglot.errors.SqlglotError, RecursionError) as error:
-        raise TranslationError(syntax_error(sql, error)) from None
+        raise TranslationError(syntax_error(sql, error, database.dialect)) from None
     found = [part for part in found if type(part).__name__ != "Semicolon"]
     if len(found) != 1:
         raise TranslationError(f"one statement at a time, not {len(found)}")

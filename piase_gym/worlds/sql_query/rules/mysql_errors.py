@@ -38,14 +38,68 @@ _MISSING: Final = re.compile(
 _UNEXPECTED: Final = re.compile(r'near "(.+)": syntax error', re.S)
 
 
-def syntax_error(sql: str, error: Exception) -> str:
-    """Return MySQL's message about a statement that cannot be read."""
-    where = (getattr(error, "errors", None) or [{}])[0]
-    near = f"{where.get('highlight') or ''}{where.get('end_context') or ''}"
-    line = where.get("line")
+_PLACEHOLDER: Final = re.compile(
+    r"(?:\b(?:select|distinct|from|where|and|or|not|on|by|in|like|join|having|between)\s+|[,(=]\s*)"
+    r"(?=<\w)|<(?=\|)|^\s*desc(?:ribe)?\s+\S+\s+(?=to\b)",
+    re.I,
+)
+"""What stands before ``<name>`` where a value should be, begins ``<|end|>``, or comes before TO."""
+_UNFINISHED: Final = frozenset("and by distinct from group in like not on or order where".split())
+
+
+def syntax_error(sql: str, error: Exception, dialect: str) -> str:
+    """Return MySQL's message about a statement that cannot be read.
+
+    Args:
+        sql: The statement.
+        error: What sqlglot says of it.
+        dialect: The dialect as which it was read.
+    """
     if not _FIRST.match(sql):
-        near, line = sql.lstrip(), 1
-    return error_near(near, line or 1)
+        return error_near(sql.lstrip(), 1)
+    place, quote = _error_place(sql, error), _open_quote(sql)
+    if quote is not None:  # sqlglot has read nothing: as if a value stood there
+        sqlglot, read = (
+            reader(f"SQL of {dialect}"),
+            f"{sql[:quote]}{'x' if sql[quote] == '`' else 0}",
+        )
+        try:
+            sqlglot.parse(read, read=dialect)
+            place = quote
+        except (sqlglot.errors.SqlglotError, RecursionError) as earlier:
+            place = min(_error_place(read, earlier), quote)
+    if found := _PLACEHOLDER.search(sql):
+        place = min(place, found.end())
+    return error_near(sql[place:], sql.count("\n", 0, place) + 1)
+
+
+def _error_place(sql: str, error: Exception) -> int:
+    """Return where sqlglot says that a statement is wrong, or its end if it ends too early."""
+    where = (getattr(error, "errors", None) or [{}])[0]
+    token, rest = where.get("highlight") or "", where.get("end_context") or ""
+    value = token[-1:].isalnum() or token[-1:] in "'\"`)"
+    early = sql.count("(") > sql.count(")") or not value or token.lower() in _UNFINISHED
+    if not rest and early:
+        return len(sql)
+    lines = sql.splitlines(keepends=True)[: where.get("line", 1) - 1]
+    place = sql.find(f"{token}{rest}", sum(map(len, lines)))
+    return len(sql) if place < 0 else place
+
+
+def _open_quote(sql: str) -> int | None:
+    """Return where the quotation mark stands that is never closed, if there is one."""
+    mark, start, place = "", None, 0
+    while place < len(sql):
+        letter = sql[place]
+        if mark:
+            if letter == "\\" and mark != "`":
+                place += 1
+            elif letter == mark:
+                mark, start = "", None
+        elif letter in "'\"`":
+            mark, start = letter, place
+        place += 1
+    return start
 
 
 def error_near(near: str, line: int) -> str:

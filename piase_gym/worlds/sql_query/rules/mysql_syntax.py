@@ -87,6 +87,10 @@ def _odd_tokens(tokens: Sequence[Any]) -> Iterator[tuple[int, int]]:
             after = number + 1 + (words[number + 1 : number + 2] == ["not"])
             if after < len(words) and words[after] not in _TRUTH:
                 yield tokens[after].start, tokens[after].start
+    if words[:1] in (["desc"], ["describe"]) and words[2:3] == ["to"]:
+        yield tokens[2].start, tokens[2].start
+    if words[-1:] == ["in"]:
+        yield tokens[-1].end + 1, tokens[-1].end + 1
 
 
 def _table_twice(statement: Any, exp: Any) -> str | None:
