@@ -48,7 +48,7 @@ OPTIONS = {
 KINDS = {
     "equal": "the same rows in the same order",
     "digits": "the same but for digits: MySQL's means of integers have four",
-    "order": "the same rows in another order, which the query leaves open",
+    "order": "the same rows in another order, which the query leaves open (MariaDB orders groups)",
     "other": "other rows: ties at a `LIMIT`, columns that are not grouped, the mean of a date",
     "refused": "refused by the server: `SHOW` as a name, `COUNT (*)`, a subquery without a name",
 }

@@ -44,6 +44,7 @@ def test_every_gold_query_of_intercode_runs_and_is_right() -> None:
     assert wrong == []
 
 
+DAYS = [("2018-03-10 00:03:21", 1), ("2019-01-01 10:00:00", 1)]
 COLUMNS = [
     ("Code", "char(3)", "NO", "PRI", "", ""),
     ("Maker", "int", "YES", "MUL", None, ""),
@@ -272,6 +273,19 @@ COLUMNS = [
          [("def", "shop", "goods", "Maker", 2, None, "YES", "int", None, None, 10, 0, None,
            None, None,
            "int", "MUL", "", "select,insert,update,references", "", "", None)]),
+        # Groups are in the order in which they occur, unless there is an index or a DISTINCT.
+        ("SELECT Made, count(*) FROM goods AS g WHERE `order` < 3 GROUP BY Made", DAYS),
+        ("SELECT Weight, count(*) FROM goods GROUP BY Weight", [(2.5, 1), (None, 1)]),
+        ("SELECT Weight, count(DISTINCT Code) FROM goods GROUP BY Weight", [(None, 1), (2.5, 1)]),
+        ("SELECT Weight FROM goods GROUP BY Weight ORDER BY count(*)", [(2.5,), (None,)]),
+        ("SELECT Weight FROM goods JOIN makers ON ID = 1 GROUP BY Weight", [(None,), (2.5,)]),
+        ("SELECT Since, ID FROM makers WHERE ID > 1 GROUP BY Since, ID", [("1950", 2), ("x", 3)]),
+        ("SELECT 4 - ID AS n, count(*) FROM makers GROUP BY n", [(3, 1), (2, 1), (1, 1)]),
+        ("SELECT 4 - ID FROM makers GROUP BY 4 - ID", [(3,), (2,), (1,)]),
+        ("SELECT -`order` FROM goods GROUP BY 1", [(-1,), (-2,)]),
+        ("SELECT -Maker AS m FROM goods GROUP BY m", [(-1,), (-2,)]),
+        ("SELECT Maker AS m FROM goods GROUP BY 1 ORDER BY count(*) LIMIT 1", [(1,)]),
+        ("SELECT ID FROM makers GROUP BY ID", [(1,), (2,), (3,)]),
         ("SHOW TABLES LIKE 'g%'", [("goods",)]),
         ("SHOW FULL TABLES LIKE 'g%'", [("goods", "BASE TABLE")]),
         ("SHOW FIELDS IN goods LIKE 'cod_'", COLUMNS[:1]),

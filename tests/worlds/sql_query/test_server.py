@@ -241,7 +241,7 @@ def test_intercodes_gold_queries_return_what_they_return_on_mariadb(spider: str)
     found = compared(original(), spider)
     assert len(found["refused"]) == 6  # SHOW as a name, COUNT (*), a subquery without a name
     assert len(found["other"]) <= 24, found["other"]  # ties, and columns that are not grouped
-    assert len(found["order"]) <= 50, found["order"]
+    assert len(found["order"]) <= 70, found["order"]  # MariaDB orders all groups, MySQL does not
 
 
 def comparable(value: Any) -> Any:

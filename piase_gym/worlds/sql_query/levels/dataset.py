@@ -110,6 +110,22 @@ class Database:
             for table in self.schema
         }
 
+    @functools.cached_property
+    def indexed(self) -> frozenset[tuple[str, str]]:
+        """Tables and their columns with which an index begins; names are lower case."""
+        connection = sqlite3.connect(":memory:")
+        try:
+            connection.deserialize(self.image)
+            rows = connection.execute(
+                "SELECT m.name, i.name FROM sqlite_master AS m, pragma_index_list(m.name) AS l,"
+                " pragma_index_info(l.name) AS i WHERE m.type = 'table' AND i.seqno = 0 UNION"
+                " SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c"
+                " WHERE m.type = 'table' AND c.pk = 1"
+            )
+            return frozenset((table.lower(), column.lower()) for table, column in rows)
+        finally:
+            connection.close()
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:

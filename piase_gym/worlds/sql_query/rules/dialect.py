@@ -180,7 +180,7 @@ def _adapt(statement: Any, database: Database) -> None:
             raise TranslationError(
                 "This version of MySQL doesn't yet support 'LIMIT & IN/ALL/ANY/SOME subquery'"
             )
-    rewrite(statement, database.column_types)
+    rewrite(statement, database.column_types, database.indexed)
     for counted in statement.find_all(exp.Count):
         values = counted.this.expressions if isinstance(counted.this, exp.Distinct) else []
         if len(values) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from piase_gym.worlds.sql_query.rules.collation import COLLATION
@@ -12,8 +12,14 @@ Types = Mapping[str, Mapping[str, str]]
 """The type of each column of each table; all names are lower case."""
 
 
-def rewrite(statement: Any, types: Types) -> None:
-    """Write the parts of a statement so that SQLite understands them."""
+def rewrite(statement: Any, types: Types, indexed: Collection[tuple[str, str]]) -> None:
+    """Write the parts of a statement so that SQLite understands them.
+
+    Args:
+        statement: The statement, which is changed.
+        types: The columns.
+        indexed: Tables and their columns with which an index begins.
+    """
     exp: Any = importlib.import_module("sqlglot.expressions")
     for table in list(statement.find_all(exp.Table)):
         alone = isinstance(table.parent, exp.From) and not table.parent.parent.args.get("joins")
@@ -29,10 +35,39 @@ def rewrite(statement: Any, types: Types) -> None:
             _order_by_selected(query, order, exp)
         if group is not None:
             _group_by_own_columns(query, group, types, exp)
-        if group is not None and order is not None:
-            keys = [key.copy() for key in group.expressions if not isinstance(key, exp.Null)]
-            order.set("expressions", [*order.expressions, *keys])
+        if group is not None and (order is not None or query is statement):
+            _order_groups(query, group, types, indexed, exp)
     _compare_as_text(statement, exp)
+
+
+def _order_groups(
+    query: Any, group: Any, types: Types, indexed: Collection[tuple[str, str]], exp: Any
+) -> None:
+    """Leave groups in MySQL's order, where nothing else orders them.
+
+    MySQL keeps the groups of one table in a table of its own, in the order in which they occur. It
+    orders them if an index begins with the first key or if an aggregate has a ``DISTINCT``. In
+    which order it reads the rows of several tables is not known here: groups are ordered then.
+    """
+    order, keys = query.args.get("order"), group.expressions
+    ordered = [key.copy() for key in keys if not isinstance(key, exp.Null)]
+    table: Any = getattr(query.args.get("from_"), "this", None)
+    alone = isinstance(table, exp.Table) and not query.args.get("joins")
+    if alone and table.name.lower() in types:
+        first, name = keys[0], table.name.lower()
+        if isinstance(first, exp.Literal) and 0 < int(first.name) <= len(query.selects):
+            first = query.selects[int(first.name) - 1]
+        elif first.name.lower() not in types[name]:
+            first = next((v for v in query.selects if v.alias and v.alias == first.name), first)
+        counted = any(isinstance(part.parent, exp.AggFunc) for part in query.find_all(exp.Distinct))
+        key = first.unalias()
+        known = isinstance(key, exp.Column) and (name, key.name.lower()) in indexed
+        if not counted and not known:
+            ordered = [exp.func("MIN", exp.column("rowid", table=table.alias_or_name))]
+    if order is not None:
+        order.set("expressions", [*order.expressions, *ordered])
+    else:
+        query.set("order", exp.Order(expressions=ordered))
 
 
 def _order_by_selected(query: Any, order: Any, exp: Any) -> None:
