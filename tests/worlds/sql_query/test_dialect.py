@@ -273,6 +273,12 @@ COLUMNS = [
          [("def", "shop", "goods", "Maker", 2, None, "YES", "int", None, None, 10, 0, None,
            None, None,
            "int", "MUL", "", "select,insert,update,references", "", "", None)]),
+        ("SELECT BIT_OR(1e30), BIT_AND(-1e300), BIT_XOR(ID) FROM makers",
+         [(2**63 - 1, -(2**63), 0)]),
+        ("SELECT -CONCAT(ID, 1), CONCAT('a', ID) COLLATE utf8mb4_bin = 'A1' FROM makers LIMIT 1",
+         [(-11, 0)]),
+        ("SELECT max(ID) FROM makers GROUP BY 'a'", [(3,)]),
+        ("SELECT (SELECT Maker FROM goods ORDER BY 1 FETCH FIRST 1 ROW ONLY)", [(1,)]),
         # Groups are in the order in which they occur, unless there is an index or a DISTINCT.
         ("SELECT Made, count(*) FROM goods AS g WHERE `order` < 3 GROUP BY Made", DAYS),
         ("SELECT Weight, count(*) FROM goods GROUP BY Weight", [(2.5, 1), (None, 1)]),
@@ -359,6 +365,10 @@ def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, 
         ("SELECT ID FROM makers WHERE ID IS 0", "near '0' at line 1"),
         ("SELECT ID FROM makers WHERE Name IS NOT 'x' OR 1", "near ''x' OR 1' at line 1"),
         ("SELECT", "to use near '' at line 1"),
+        ("WITH x AS (SELECT Nam FROM makers WHERE ID) SELECT * FROM x", "'Nam' in 'field list'"),
+        ("WITH x AS (SELECT ID FROM makers WHERE Nam) SELECT * FROM x", "'Nam' in 'where clause'"),
+        ("SELECT ID FROM makers UNION SELECT Code FROM goods WHERE Nam = 1", "'where clause'"),
+        ("SELECT ID FROM makers GROUP BY ROLLUP (ID)", "FUNCTION shop.ROLLUP does not exist"),
         ("SELECT ID FROM makers WHERE", "near '' at line 1"),
         ("SELECT ID FROM makers WHERE ID = 1 AND", "near '' at line 1"),
         ("SELECT ID FROM makers WHERE ID NOT IN", "near '' at line 1"),
@@ -417,6 +427,19 @@ def test_what_cannot_be_run_says_so(shop: Database, sql: str, told: str) -> None
     assert found.reason in ("syntax", "denied")
     assert told in str(found.error)
     assert found.rows == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("UPDATE goods SET Maker = 1 WHERE Nam = 1", "Unknown column 'Nam' in 'where clause'"),
+        ("UPDATE goods SET Nam = 1 WHERE Na = 1", "Unknown column 'Nam' in 'field list'"),
+        ("DELETE FROM goods WHERE Nam = 1", "Unknown column 'Nam' in 'where clause'"),
+        ("INSERT INTO goods SELECT Nam FROM makers", "Unknown column 'Nam' in 'field list'"),
+    ],
+)
+def test_changes_that_cannot_be_made_say_so(shop: Database, sql: str, told: str) -> None:
+    assert LocalEngine(shop, writes=True).execute(sql).error == told
 
 
 def test_sqlite_is_left_alone() -> None:

@@ -181,8 +181,11 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int:
-    """Return a value as a whole number."""
-    return math.floor(number(value) + 0.5)
+    """Return a value as a whole number of 64 bits."""
+    found = number(value)
+    if isinstance(found, float):
+        found = math.floor(min(max(found + 0.5, -(2.0**63)), 2.0**63))
+    return max(min(found, (1 << 63) - 1), -(1 << 63))
 
 
 def _remainder(value: Any, divisor: Any) -> int | float | None:

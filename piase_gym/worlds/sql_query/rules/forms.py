@@ -53,9 +53,9 @@ def _order_groups(
     ordered = [key.copy() for key in keys if not isinstance(key, exp.Null)]
     table: Any = getattr(query.args.get("from_"), "this", None)
     alone = isinstance(table, exp.Table) and not query.args.get("joins")
-    if alone and table.name.lower() in types:
+    if alone and keys and table.name.lower() in types:
         first, name = keys[0], table.name.lower()
-        if isinstance(first, exp.Literal) and 0 < int(first.name) <= len(query.selects):
+        if first.is_int and 0 < int(first.name) <= len(query.selects):
             first = query.selects[int(first.name) - 1]
         elif first.name.lower() not in types[name]:
             first = next((v for v in query.selects if v.alias and v.alias == first.name), first)
@@ -66,7 +66,7 @@ def _order_groups(
             ordered = [exp.func("MIN", exp.column("rowid", table=table.alias_or_name))]
     if order is not None:
         order.set("expressions", [*order.expressions, *ordered])
-    else:
+    elif ordered:
         query.set("order", exp.Order(expressions=ordered))
 
 
@@ -96,7 +96,8 @@ def _refuse_several_rows(statement: Any, exp: Any) -> None:
             found.find_ancestor(exp.Select) is query and found.find_ancestor(exp.Window) is None
             for found in first.find_all(exp.AggFunc)
         )
-        if alone or first.is_star or (limit is not None and limit.expression.name in ("0", "1")):
+        one = limit is not None and getattr(limit.expression, "name", "") in ("0", "1")
+        if alone or one or first.is_star:
             continue
         first.replace(exp.alias_(first.unalias().copy(), "value"))
         single = exp.func("MYSQL_SINGLE", exp.column("value", "single"))

@@ -36,8 +36,6 @@ _MISSING: Final = re.compile(
     r"(no such table|no such column|ambiguous column name|no such function): (.+)", re.S
 )
 _UNEXPECTED: Final = re.compile(r'near "(.+)": syntax error', re.S)
-
-
 _PLACEHOLDER: Final = re.compile(
     r"(?:\b(?:select|distinct|from|where|and|or|not|on|by|in|like|join|having|between)\s+|[,(=]\s*)"
     r"(?=<\w)|<(?=\|)|^\s*desc(?:ribe)?\s+\S+\s+(?=to\b)",
@@ -59,10 +57,8 @@ def syntax_error(sql: str, error: Exception, dialect: str) -> str:
         return error_near(sql.lstrip(), 1)
     place, quote = _error_place(sql, error), _open_quote(sql)
     if quote is not None:  # sqlglot has read nothing: as if a value stood there
-        sqlglot, read = (
-            reader(f"SQL of {dialect}"),
-            f"{sql[:quote]}{'x' if sql[quote] == '`' else 0}",
-        )
+        sqlglot = reader(f"SQL of {dialect}")
+        read = f"{sql[:quote]}{'x' if sql[quote] == '`' else 0}"
         try:
             sqlglot.parse(read, read=dialect)
             place = quote
@@ -125,7 +121,7 @@ def mysql_error_text(error: str, sql: str, database: Database) -> str:
         return error_near("", sql.count("\n") + 1)
     if error.startswith("misuse of agg"):
         return "Invalid use of group function"
-    if "MYSQL_SINGLE" in error or error.startswith("user-defined aggregate"):
+    if error.startswith("user-defined aggregate"):
         return "Subquery returns more than 1 row"
     match = _MISSING.fullmatch(error)
     if match is None:
@@ -170,13 +166,16 @@ def _columns(
 ) -> Iterator[_Column]:
     """Yield the columns of a query, and of the queries in it, as MySQL looks for them."""
     exp: Any = importlib.import_module("sqlglot.expressions")
-    if not isinstance(query, exp.Select):
-        for inner in [query.this, query.args.get("expression")]:
+    if isinstance(query, exp.Subquery | exp.SetOperation | exp.Insert):
+        for inner in (query.this, query.args.get("expression")):
             if isinstance(inner, exp.Query):
                 yield from _columns(inner, types, around)
         return
+    for known in query.args["with_"].expressions if query.args.get("with_") else ():
+        yield from _columns(known.this, types, around)
     scope: _Scope = {}
-    for source in (query.args.get("from_"), *query.args.get("joins", ())):
+    changed = query if isinstance(query, exp.Update | exp.Delete) else None
+    for source in (changed, query.args.get("from_"), *(query.args.get("joins") or ())):
         table = None if source is None else source.this
         if isinstance(table, exp.Table):
             scope[table.alias_or_name.lower()] = types.get(table.name.lower())
@@ -187,7 +186,7 @@ def _columns(
                 None if inner.is_star else [name.lower() for name in inner.named_selects]
             )
     scopes = (*around, scope)
-    aliases = {value.alias.lower() for value in query.selects if value.alias}
+    aliases = {value.alias.lower() for value in getattr(query, "selects", ()) if value.alias}
     for clause, called in _CLAUSES.items():
         parts = query.args.get(clause) or []
         if clause == "joins":  # the last one first

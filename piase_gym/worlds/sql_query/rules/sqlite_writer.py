@@ -102,6 +102,15 @@ def _round(generator: Any, node: Any) -> str:
     return f"IIF(({generator.sql(digit)}) < 0, {_at_digit(generator, node, 'ROUND')}, {plain})"
 
 
+def _concatenated(generator: Any, node: Any) -> str:
+    """Write ``CONCAT``, in which whole numbers have no point."""
+    parts = [
+        generator.sql(part) if part.is_string else generator.func("MYSQL_TEXT", part)
+        for part in node.expressions
+    ]
+    return f"({' || '.join(parts)})"
+
+
 def _joined(generator: Any, node: Any) -> str:
     """Write ``GROUP_CONCAT``, whose order SQLite does not have."""
     inside, order, once = node.this, [], False
@@ -178,10 +187,7 @@ def sqlite_dialect() -> Any:
         exp.Substring: lambda self, e: self.func(
             "MYSQL_SUBSTR", e.this, e.args["start"], e.args.get("length")
         ),
-        exp.Concat: lambda self, e: " || ".join(
-            self.sql(part) if part.is_string else self.func("MYSQL_TEXT", part)
-            for part in e.expressions
-        ),
+        exp.Concat: _concatenated,
         exp.GroupConcat: _joined,
         exp.Rand: lambda self, e: "0.5",
         exp.BitwiseAndAgg: lambda self, e: _of_none(self, "BITWISE_AND_AGG", e, "-1"),
