@@ -307,6 +307,7 @@ def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, 
     [
         ("SELECT Nam FROM makers", "Unknown column 'Nam' in 'field list'"),
         ("SELECT `Nam` FROM makers;", "Unknown column 'Nam' in 'field list'"),
+        (";; SELECT Nam FROM makers", "Unknown column 'Nam' in 'field list'"),
         ("SELECT m.Nam FROM makers m", "Unknown column 'm.Nam' in 'field list'"),
         ("SELECT ID FROM makers WHERE Nam = 1", "Unknown column 'Nam' in 'where clause'"),
         ("SELECT ID FROM makers JOIN goods g ON g.Nam = ID", "'g.Nam' in 'on clause'"),

@@ -131,7 +131,8 @@ def mysql_error_text(error: str, sql: str, database: Database) -> str:
         return no_table(name, database)
     if kind == "no such function":
         return f"FUNCTION {own_name(database)}.{name} does not exist"
-    parsed = reader(f"SQL of {database.dialect}").parse_one(sql, read=database.dialect)
+    parts = reader(f"SQL of {database.dialect}").parse(sql, read=database.dialect)
+    parsed = next(part for part in parts if part is not None)  # after empty ones
     columns = list(_columns(parsed, database.column_types, ()))
     if kind == "no such column":
         found = next((column for column in columns if not column.known), None)
