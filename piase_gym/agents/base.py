@@ -215,6 +215,16 @@ class Agent(ABC):
     of_scenario = False
     made_as: str | None = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Leave out an inherited `act_batch` that is about another `act` than the class has."""
+        super().__init_subclass__(**options)
+        for base in cls.__mro__:
+            if "act_batch" in vars(base):
+                break
+            if "act" in vars(base):
+                cls.act_batch = Agent.act_batch  # type: ignore[method-assign]
+                break
+
     def __init__(self, agent_id: str = "agent_0") -> None:
         """Name the agent; the environment that it joins renames it."""
         self._id = agent_id
