@@ -218,12 +218,9 @@ class Agent(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         """Leave out an inherited `act_batch` that is about another `act` than the class has."""
         super().__init_subclass__(**options)
-        for base in cls.__mro__:
-            if "act_batch" in vars(base):
-                break
-            if "act" in vars(base):
-                cls.act_batch = Agent.act_batch  # type: ignore[method-assign]
-                break
+        own = next(base for base in cls.__mro__ if "act" in vars(base) or "act_batch" in vars(base))
+        if "act_batch" not in vars(own) and cls.act_batch is not Agent.act_batch:
+            cls.act_batch = Agent.act_batch  # type: ignore[method-assign]
 
     def __init__(self, agent_id: str = "agent_0") -> None:
         """Name the agent; the environment that it joins renames it."""
