@@ -98,7 +98,8 @@ class SqlEnv:
     Args:
         image_name: The name of a container, which is not used.
         data_path: The JSON of tasks, or its folder.
-        dump: The dump of their databases; by default the ``.sql`` next to the tasks.
+        dump: The dump of their databases; by default the SQLite files next to the tasks, or if
+            there are none, the ``.sql``.
         preprocess: Returns the statements that are run at each reset, from the task's record.
         traj_dir: Where `submit` saves trajectories; by default it does not.
         dataset: Tasks and databases, instead of `data_path`.

@@ -215,6 +215,13 @@ class Agent(ABC):
     of_scenario = False
     made_as: str | None = None
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Leave out an inherited `act_batch` that is about another `act` than the class has."""
+        super().__init_subclass__(**options)
+        own = next(base for base in cls.__mro__ if "act" in vars(base) or "act_batch" in vars(base))
+        if "act_batch" not in vars(own) and cls.act_batch is not Agent.act_batch:
+            cls.act_batch = Agent.act_batch  # type: ignore[method-assign]
+
     def __init__(self, agent_id: str = "agent_0") -> None:
         """Name the agent; the environment that it joins renames it."""
         self._id = agent_id

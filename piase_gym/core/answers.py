@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -79,7 +80,7 @@ def read_answer(
         text = f"the reply is longer than {MAX_REPLY:,} characters; answer with one command"
         return InvalidAction(Outcome.TOO_LONG, text)
     try:
-        return _read(plain(reply), reads, multiline, any_line)
+        return _read(plain(decoded(reply)), reads, multiline, any_line)
     except RecursionError:
         return unparsable("the reply is nested too deeply; answer with one command")
 
@@ -121,6 +122,8 @@ def read_reply(
         legal: Returns whether a command is legal now.
         multiline: Whether a command may have several lines.
     """
+    if isinstance(reply, str):
+        reply = decoded(reply)
     found = read(reply)
     if not isinstance(reply, str) or (isinstance(found, Command) and "\n" not in reply):
         return found
@@ -151,13 +154,35 @@ def read_tool_calls(calls: Sequence[tuple[str, Any]]) -> Answer | InvalidAction:
         calls: Pairs of a name and arguments; the arguments are a mapping or JSON.
     """
     try:
-        found = [_call(plain(str(name)), _cleaned(given)) for name, given in calls]
+        found = [
+            _call(plain(str(name)), _cleaned(decoded(given) if isinstance(given, str) else given))
+            for name, given in calls
+        ]
     except RecursionError:
         return unparsable("the arguments of the call are nested too deeply")
     different = [item for place, item in enumerate(found) if item not in found[:place]]
     if len(different) == 1:
         return different[0]
     return unparsable(f"the reply calls {len(different)} tools; call one")
+
+
+_SHOWN = re.compile(r"\\\\?u\{([0-9a-f]{1,6})\}")
+
+
+def decoded(text: str) -> str:
+    r"""Return a text with the characters that stand in it as codes, as texts show them.
+
+    Example:
+        >>> decoded(r'{"action": "take Schl\u{fc}ssel"}')
+        '{"action": "take Schlüssel"}'
+    """
+
+    def char(match: re.Match[str]) -> str:
+        code = int(match[1], 16)
+        known = 127 < code <= sys.maxunicode and not 0xD800 <= code < 0xE000  # halves are none
+        return chr(code) if known else match[0]
+
+    return _SHOWN.sub(char, text) if "u{" in text else text
 
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")

@@ -186,7 +186,7 @@ def spread_seeds(seed: Any, num_envs: int) -> Sequence[int | None]:
     """
     if seed is None:
         return [None] * num_envs
-    if isinstance(seed, list | tuple | np.ndarray):
+    if isinstance(seed, list | tuple | np.ndarray) and getattr(seed, "ndim", 1) > 0:
         if len(seed) != num_envs:
             raise ConfigError(f"{len(seed)} seeds for {num_envs} environments")
         return [None if item is None else check_seed(item) for item in seed]

@@ -396,7 +396,16 @@ class RunUntilCut:
         elif count < len(self.rest) and name in self.rest[count]:
             act = read_act(self.rest[count][name])
         steps = _steps(name, change.actions[name]) if change and name in change.actions else {}
-        return _read(world, number, steps[count + 1]) if count + 1 in steps else act
+        if count + 1 in steps:
+            return _read(world, number, steps[count + 1])
+        if agent is None and (count >= len(self.rest) or name not in self.rest[count]):
+            note = (
+                f"{name} does nothing where the log does not say what it did; who plays on is "
+                f"named: players={{{name!r}: ...}}"
+            )
+            if note not in self.notes:
+                self.notes.append(note)
+        return act
 
 
 def _steps(name: str, wanted: Any) -> dict[int, Any]:

@@ -8,7 +8,8 @@ any level with step lines will do. If a language model played, its own prompts a
 including unreadable replies and what it was told about them; for a call of a tool stands the
 command.
 
-An episode still in progress at the end of the log has the result null. ``mask`` has an entry for
+An episode that was broken off, or is still in progress at the end of the log, has the result null;
+one that went on from another state (a restore) is left out. ``mask`` has an entry for
 each message: 1 for what the player wrote, which is what to learn. ``outcomes`` and ``rewards`` have
 one for each assistant message, "" and 0 for those before a fork. `preferences` makes pairs of
 answers, one better than the other, from the branches of a fork.
@@ -40,7 +41,8 @@ Chat = dict[str, Any]
 def transcripts(run: Run, prompt: Prompt | None = None) -> Iterator[Chat]:
     """Yield a chat for each agent's part in each episode of a run.
 
-    Episodes still in progress at the end of the log come last; their result is ``None``.
+    Episodes still in progress at the end of the log come last; their result is ``None``, as is that
+    of episodes that a reset broke off.
 
     Args:
         run: The run.
@@ -76,13 +78,19 @@ class _Chats:
         self._seeds: dict[int, Any] = {}
 
     def open_chats(self) -> Iterator[Chat]:
-        """Yield the episodes in progress, without a last message that was not answered."""
-        for chat in self._open.values():
-            if chat["messages"][-1]["role"] == "user":
-                chat["messages"].pop()
-                chat["mask"].pop()
-            if len(chat["messages"]) > 1:
-                yield chat
+        """Yield the episodes in progress."""
+        for slot, name in list(self._open):
+            yield from self._break_off(slot, name)
+
+    def _break_off(self, slot: int, name: str) -> Iterator[Chat]:
+        """Yield a chat that has an answer, without a last message that was not answered."""
+        chat = self._open.pop((slot, name), None)
+        if chat is None or len(chat["messages"]) <= 2:
+            return
+        if chat["messages"][-1]["role"] == "user":
+            chat["messages"].pop()
+            chat["mask"].pop()
+        yield chat
 
     def hear(self, event: Event) -> None:
         """Take in a reply of a language model, which comes before the step that it leads to."""
@@ -92,9 +100,10 @@ class _Chats:
             self._replies.setdefault(place, []).append(data)
 
     def _reset(self, slot: int, event: Event) -> None:
-        """Begin episodes; those that were broken off are left out."""
+        """Begin episodes; those that were broken off by a reset have no result."""
         for name in self.replayer.run.agents:
-            self._open.pop((slot, name), None)
+            broken = [*self._break_off(slot, name)]
+            self.finished += broken if event["event_data"]["kind"] == "reset" else []
             self._replies.pop((slot, name), None)
         self._seeds[slot] = event["event_data"].get("seed")
         self._enter(slot, event["episode"])

@@ -52,7 +52,8 @@ class ForkReport:
         parted: For each pair, the step after the cut in which the branches first differ, or
             ``None``.
         notes: What readers of the report have to know: agents with a policy that the log names,
-            but may not load; and that all pairs are alike, so that the interval means nothing.
+            but may not load, or that do nothing once the log has no more commands of them; and
+            that all pairs are alike, so that the interval means nothing.
     """
 
     step: int

@@ -8,10 +8,9 @@ from typing import Any
 
 from piase_gym.benchmarks.evaluation.plots import COLOURS, new_figure
 from piase_gym.benchmarks.evaluation.statistics import mean_interval
-from piase_gym.core.files import replacing
 from piase_gym.curricula.learning_path import LearningPath
 from piase_gym.errors import ConfigError
-from piase_gym.training.curriculum_plot import picture_file
+from piase_gym.training.curriculum_plot import picture_file, save_figure
 
 Rows = dict[tuple[int, str], int]
 """Order and name of the steps, and the row in which each is drawn."""
@@ -65,9 +64,7 @@ def plot_comparison(paths: Sequence[LearningPath], path: str | Path) -> Path:
     axes.grid(axis="x", color="0.92")
     axes.set_axisbelow(True)
     figure.legend(loc="outside upper left", frameon=False, fontsize=9)
-    with replacing(place) as new:
-        figure.savefig(new, dpi=150)
-    return place
+    return save_figure(figure, place)
 
 
 def groups_of(paths: Sequence[LearningPath]) -> dict[str, list[LearningPath]]:

@@ -48,6 +48,13 @@ def plot_paths(paths: Sequence[LearningPath], path: str | Path) -> Path:
     grid = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for number, learning_path in enumerate(drawable):
         draw(learning_path, grid[2 * number], grid[2 * number + 1])
+    return save_figure(figure, place)
+
+
+def save_figure(figure: Any, place: Path) -> Path:
+    """Write a figure in which a dollar sign, as in the name of a step, is one and no formula's."""
+    for text in figure.findobj(lambda part: hasattr(part, "set_parse_math")):
+        text.set_parse_math(False)
     with replacing(place) as new:
         figure.savefig(new, dpi=150)
     return place

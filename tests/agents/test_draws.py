@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from piase_gym.agents import NoopAgent, OracleAgent, RandomAgent
-from piase_gym.agents.base import Percept
+from piase_gym.agents.base import BatchPercept, Percept
 from piase_gym.agents.simple import draw_at, draw_from, draws_at, read_seed
+from piase_gym.benchmarks import evaluate
 from piase_gym.errors import (
     SnapshotError,
     UnsupportedError,
@@ -89,6 +91,42 @@ def test_doing_nothing_in_a_batch_needs_an_index() -> None:
     assert NoopAgent().act_batch(batch([1, 2], 4)).tolist() == [4, 4]
     with pytest.raises(UnsupportedError, match="does not tell which index does nothing"):
         NoopAgent().act_batch(batch([1]))
+
+
+def test_a_class_that_acts_otherwise_inherits_no_choices_for_batches() -> None:
+    """In a batch and in a benchmark of an array world it plays as it does alone."""
+
+    class Lazy(RandomAgent):
+        """Does what is legal first."""
+
+        def act(self) -> int:
+            assert self.percept is not None
+            return int(self.percept.mask.nonzero()[0][0])
+
+    class Named(Lazy):
+        """Chooses as its base."""
+
+    class Mixed(Lazy, NoopAgent):
+        """Chooses as the first of its bases."""
+
+    class Both(Lazy):
+        """Has choices for batches of its own."""
+
+        def act_batch(self, batch: BatchPercept) -> NDArray[np.int64]:
+            return batch.masks.argmax(1)
+
+    kinds = {RandomAgent: True, Lazy: False, Named: False, Mixed: False, Both: True}
+    assert {kind: kind().acts_in_batches for kind in kinds} == kinds
+    with pytest.raises(UnsupportedError, match="Named cannot act in a batch"):
+        Named().act_batch(batch([1]))
+    task = "piase/GridWorld-Empty-5x5-v1"
+    results = evaluate({"lazy": Lazy, "first": first_legal, "random": "random"}, task, episodes=3)
+    values = {row.policy: row.value for row in results.rows}
+    assert values["lazy"] == values["first"] != values["random"]
+
+
+def first_legal(percept: Percept) -> int:
+    return int(percept.mask.nonzero()[0][0])
 
 
 def test_a_seed_is_all_that_an_agent_that_draws_keeps() -> None:

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import piase_gym
 from piase_gym.core.answers import (
     MAX_REPLY,
     Answer,
+    decoded,
     plain,
     read_answer,
     read_reply,
@@ -383,3 +385,38 @@ def test_a_reply_is_read_as_the_world_reads_lines(reply: object, found: Command 
         assert found in given.message
     else:
         assert given == found
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        r"take Schl\u{fc}ssel",
+        r"Action: take Schl\u{fc}ssel",
+        r'{"action": "take Schl\u{fc}ssel"}',
+        r'{"action": "take Schl\\u{fc}ssel"}',
+        "take Schlüssel",
+    ],
+)
+def test_characters_may_be_written_as_texts_show_them(reply: str) -> None:
+    """A text has codes for what is not ASCII; who copies a name from it means the name."""
+    assert read_answer(reply) == Answer("take Schlüssel")
+    arguments = r'{"item": "Schl\u{fc}ssel"}'
+    take = Command("take", {"item": "Schlüssel"})
+    assert read_tool_calls([("take", arguments)]) == Answer(take)
+    story = {
+        "initial_state": {
+            "rooms": {"hall": {"objects": ["Schlüssel"]}},
+            "agent_setup": {"agent_id": "agent_0", "start_room": "hall"},
+            "object_details": {"Schlüssel": {"can_be_taken": True}},
+        },
+        "win_conditions": [{"type": "item_in_inventory", "item_name": "Schlüssel"}],
+    }
+    env = piase_gym.parallel_env("TextRoom", scenario=story, actions="text", view="text")
+    shown, _ = env.reset(seed=0)
+    assert r"Schl\u{fc}ssel" in shown["agent_0"]
+    assert env.step({"agent_0": reply})[2] == {"agent_0": True}
+
+
+def test_codes_that_stand_for_no_character_are_left_as_they_are() -> None:
+    for text in (r"\u{110000}", r"\u{d83d}", r"\u{a}", r"\u{}", "u{fc}"):
+        assert decoded(text) == text

@@ -23,9 +23,11 @@ from piase_gym.core.rng import (
     fresh_seed,
     mix64,
     mix64_array,
+    spread_seeds,
     stream_key,
     stream_keys,
 )
+from piase_gym.errors import ConfigError
 
 WORD = 2**64
 SEEDS = st.integers(0, MAX_SEED)
@@ -257,3 +259,13 @@ def test_the_state_of_a_stream_is_two_integers(seed: int, draws: int) -> None:
         stream.bits()
     other.set_state(stream.get_state())
     assert [other.bits() for _ in range(3)] == [stream.bits() for _ in range(3)]
+
+
+def test_a_seed_is_spread_over_a_batch_whatever_holds_it() -> None:
+    """An array without a shape is one seed, as it is everywhere else."""
+    for seed in (3, np.int64(3), np.array(3)):
+        assert spread_seeds(seed, 2) == [3, 4]
+    assert spread_seeds([3, None], 2) == [3, None]
+    for wrong in (np.array(3.0), [[1], 2]):
+        with pytest.raises(ConfigError, match="is not allowed; seeds are integers"):
+            spread_seeds(wrong, 2)

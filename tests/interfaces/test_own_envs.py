@@ -518,6 +518,27 @@ def test_gymnasium_and_pettingzoo_make_it_by_its_id() -> None:
         piase_gym.register_env(WorldParallelEnv)  # type: ignore[arg-type]
 
 
+@pytest.mark.usefixtures("spare_registries")
+def test_agents_and_max_steps_are_settings_too_where_a_class_has_such_arguments() -> None:
+    class Party(Tower):
+        """A tower for several, who all climb up."""
+
+        def __init__(self, agents: int = 1, max_steps: int = 9) -> None:
+            super().__init__({"floors": agents + max_steps})
+
+    name = piase_gym.register_env(Party)
+    env = piase_gym.parallel_env("Party", agents=2, max_steps=4)
+    assert env.config.settings == {"agents": 2, "max_steps": 4}
+    assert "of 6" in env.reset(seed=0)[0]["agent_1"]["text"]
+    longer = env.config.changed({"max_steps": 8})  # as curricula set limits: of the world alone
+    assert (longer.max_steps, longer.settings) == (8, env.config.settings)
+    assert type(env.config)(**env.config.model_dump()) == env.config
+    bare = piase_gym.parallel_env("Party").config
+    assert (bare.max_steps, bare.settings) == (1000, {})
+    assert bare.changed({"max_steps": 8}).settings == {}
+    assert gymnasium.make(name, agents=3).unwrapped.config.settings == {"agents": 3}  # type: ignore[attr-defined]
+
+
 SCENARIO = """
 scenario_name: The tower
 environment_type: Tower

@@ -59,7 +59,7 @@ def cut(**more: Any) -> RunUntilCut:
     """Return a cut whose prefix was not driven."""
     made = RunUntilCut.__new__(RunUntilCut)
     made.run = SimpleNamespace(agents=list(NAMES))  # type: ignore[assignment]
-    made.slot, made.seed, made.rest, made.given = 0, 77, [], {}
+    made.slot, made.seed, made.rest, made.given, made.notes = 0, 77, [], {}, []
     for name, value in more.items():
         setattr(made, name, value)
     return made

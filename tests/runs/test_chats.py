@@ -166,6 +166,27 @@ def test_an_episode_that_goes_on_has_no_result(tmp_path: Path) -> None:
     assert list(transcripts(runs.read(log))) == [chat]
 
 
+def test_episodes_that_were_broken_off_have_no_result(tmp_path: Path) -> None:
+    """A budget of steps, or a reset, breaks off each episode; only a restore is of no use."""
+    log = tmp_path / "run.jsonl"
+    wrap = (lambda env: AvtLogger(env, log),)
+    simulation = Simulation("GridWorld", "oracle", seed=0, wrap=wrap, **{**ROOM, "max_steps": 1})
+    simulation.run(episodes=3)
+    told = [(chat["episode"], chat["result"], chat["mask"]) for chat in transcripts(runs.read(log))]
+    assert told == [(episode, None, [0, 0, 1]) for episode in range(3)]
+    env = AvtLogger(piase_gym.parallel_env("GridWorld"), tmp_path / "other.jsonl")
+    env.reset(seed=0)
+    saved = env.unwrapped.snapshot()
+    for _ in range(2):
+        env.step({"agent_0": 4})
+    env.unwrapped.restore(saved)
+    env.step({"agent_0": 4})
+    env.reset(seed=1)
+    env.close()
+    (chat,) = transcripts(runs.read(tmp_path / "other.jsonl"))
+    assert len(chat["outcomes"]) == 1
+
+
 def test_who_enters_late_has_a_chat_of_its_own(tmp_path: Path) -> None:
     log = tmp_path / "run.jsonl"
     env = AvtLogger(piase_gym.parallel_env("GridWorld", agents=2, join_at=(0, 3), max_steps=6), log)

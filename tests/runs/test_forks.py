@@ -19,6 +19,11 @@ from piase_gym.wrappers import AvtLogger
 from tests.helpers.piaavt import lines
 from tests.helpers.run_worlds import grid, play, text
 
+IDLE = (
+    "{0} does nothing where the log does not say what it did; who plays on is named: "
+    "players={{'{0}': ...}}"
+)
+
 
 @pytest.fixture(scope="module")
 def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -114,7 +119,8 @@ def test_what_a_branch_does_not_admit_is_left_out_and_told(tmp_path: Path) -> No
         env.step(dict.fromkeys(env.agents, step % 5))
     env.close()
     path.write_bytes(path.read_bytes().replace(b'"mover_period":3}', b'"mover_period":-3}'))
-    (note,) = runs.fork(path, 2).notes
+    note, *others = runs.fork(path, 2).notes
+    assert others == [IDLE.format(name) for name in ("agent_0", "agent_1")]
     assert note.startswith(
         "the modify before step +3 is left out of a branch: GridWorld.mover_period"
     )
@@ -148,6 +154,8 @@ def test_the_effect_of_one_action_is_known(walk: Path) -> None:
     assert stay.effect == pytest.approx(-0.05)
     won = runs.fork(walk, 2, actions={"agent_0": {1: 4, 2: 4}}, metric="won")
     assert (won.before, won.after) == ([1.0], [0.0])
+    assert list(won.notes) == [IDLE.format("agent_0")]
+    assert not stay.notes
 
 
 def test_pairs_share_all_streams_but_the_named(walk: Path, tmp_path: Path) -> None:

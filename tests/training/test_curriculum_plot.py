@@ -13,6 +13,7 @@ from piase_gym.benchmarks.evaluation.plots import new_figure
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.learning_path import EpisodeCountsAt, LearningPath
 from piase_gym.errors import ConfigError, StorageError
+from piase_gym.training.curriculum_comparison import plot_comparison
 from piase_gym.training.curriculum_plot import BINS, LEGEND, draw, gathered, plot_paths
 
 pytest.importorskip("matplotlib")
@@ -181,3 +182,11 @@ def fill_the_disk(_: object, place: Path, **options: object) -> None:
     """Write a part of a picture."""
     place.write_bytes(b"half")
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_dollar_signs_in_names_are_no_formulas(tmp_path: Path) -> None:
+    """Neither picture fails on words that would be a wrong formula between two dollar signs."""
+    path = walked((30, 1, "PROCEED", {"completed": True}))
+    path.curriculum, path.names = "a $\\frac$ b", {1: "pay $x^$ y"}
+    assert plot_paths([path], tmp_path / "path.png").stat().st_size > 0
+    assert plot_comparison([path, path], tmp_path / "both.png").stat().st_size > 0

@@ -22,6 +22,9 @@ from piase_gym.errors import ConfigError, UnknownFieldError, suggest
 HOOKS = ("adjust_difficulty", "introduce_element")
 """Methods of the DSE document that change an environment between two episodes."""
 
+SHARED = ("agents", "max_steps")
+"""Fields that, where they are given, are settings of a class with such arguments, too."""
+
 
 class OwnConfig(WorldConfig):
     """The config of an environment of your own; unknown fields are settings of the environment."""
@@ -54,9 +57,13 @@ class OwnConfig(WorldConfig):
                 raise ConfigError(f"several environments are called {self.world}; give {message}")
             if found:
                 given["environment"] = found[0]
-        if "agents" not in given and given.get("agent_ids") is None:
-            given |= agent_fields(own_classes.get(given.get("environment", "")))
         unknown = {name: given.pop(name) for name in list(given) if name not in self.field_names()}
+        kind = own_classes.get(given.get("environment", ""))
+        if kind is not None and "settings" not in given:  # it may count on these, too
+            known = inspect.signature(kind).parameters
+            unknown |= {name: given[name] for name in SHARED if name in given and name in known}
+        if "agents" not in given and given.get("agent_ids") is None:
+            given |= agent_fields(kind)
         settings = given.get("settings", {})
         if unknown and isinstance(settings, Mapping | None):
             if settings is None:
@@ -72,6 +79,10 @@ class OwnConfig(WorldConfig):
             raise UnknownFieldError(
                 f"{self.world}: unknown key {strange[0]!r}; {suggest(strange[0], names)}"
             )
+
+    def kept(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what was given, and the settings: of these, only changes of settings make more."""
+        return {**super().kept(changes), "settings": self.settings}
 
     @classmethod
     def field_names(cls) -> frozenset[str]:

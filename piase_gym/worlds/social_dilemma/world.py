@@ -147,11 +147,12 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
     how often it cooperated, or cleaned. Commons add `sustainability`, the mean time at which apples
     were eaten as a share of the game, and `peace`, the share of steps out of time-out.
 
-    `solutions` computes equilibria, best responses, the `exploitability` of strategies and the
-    results of a `tournament`; `outcomes` the social optimum; `benchmarks/studies/dilemmas` measures
-    how any policy is `exploited`. The oracle plays for the good of all: the optimum
-    of a matrix game, a rule-based plan in a commons. The script plays for itself: the best reply to
-    the rounds that it remembers, and in a commons the nearest apple. Strategies for partners:
+    `piase_gym.worlds.social_dilemma.matrix.solutions` computes equilibria, best responses, the
+    `exploitability` of strategies and the results of a `tournament`; `outcomes` beside it the
+    social optimum; `piase_gym.benchmarks.studies.dilemmas.measure` how any policy is `exploited`.
+    The oracle plays for the good of all: the optimum of a matrix game, a rule-based plan in a
+    commons. The script plays for itself: the best reply to the rounds that it remembers, and in a
+    commons the nearest apple. Strategies for partners:
     `tit_for_tat`, `generous_tit_for_tat`, `grudger`, `pavlov`, `always_cooperate`,
     `always_defect`, `random` and `best_response:STRATEGY`; for random matching
     `population:tit_for_tat,grudger,always_defect` plays as one of these in each episode.

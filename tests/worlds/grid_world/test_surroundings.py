@@ -57,6 +57,18 @@ ENVS: dict[tuple[str, str], Any] = {}
 HIDDEN = ("", "floor", "wall", "outside", "unseen", "you")
 
 
+def test_an_agent_may_be_called_as_a_thing_is() -> None:
+    names = ("goal", "key")
+    env = piase_gym.parallel_env("GridWorld", agents=2, agent_ids=names, layout="door_key")
+    kinds = set()
+    for seed in range(20):
+        env.reset(seed=seed)
+        for name in names:
+            objects = env.world.surroundings(env.facts(name)).objects
+            kinds |= {(thing.name, thing.kind) for thing in objects if thing.name in names}
+    assert kinds == {(name, kind) for name in names for kind in ("agent", "object")}
+
+
 def test_explorers_see_places_on_the_map() -> None:
     env = PerceptionInterface("GridWorld", width=6, height=6, start_pos=(2, 5), goal_pos=(4, 4))
     env.reset(seed=0)

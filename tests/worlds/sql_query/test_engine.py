@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import piase_gym
+from piase_gym.adapters.intercode import SqlEnv
 from piase_gym.core.commands import Command
 from piase_gym.errors import ConfigError, UnsupportedError
 from piase_gym.worlds.sql_query.levels.dataset import Database, from_file, read_schema
@@ -364,6 +365,12 @@ def test_a_folder_of_sqlite_files_is_a_dataset(tmp_path: Path, database: Databas
     env.reset(seed=0)
     env.step({"agent_0": task["gold"]})
     assert env.step({"agent_0": "submit"})[1] == {"agent_0": 1.0}
+    for place in (tmp_path, tmp_path / "tasks.json"):  # InterCode's calls take them, too
+        intercode = SqlEnv(data_path=place)
+        assert intercode.reset(0) == ("How many?", {})
+        intercode.step(task["gold"])
+        assert intercode.step("submit")[1] == 1.0
+        intercode.close()
     (tmp_path / "shop.sqlite").write_bytes(b"SQLite format 3" + bytes(9000))
     with pytest.raises(ConfigError, match="this is no SQLite database"):
         piase_gym.parallel_env("SqlQuery", dataset=str(tmp_path))

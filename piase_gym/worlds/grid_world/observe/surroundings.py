@@ -42,7 +42,7 @@ def _things(facts: GridWorldFacts, agents: Sequence[str]) -> Iterator[Thing]:
             if window:
                 place = on_map(size, (row, column), facts.position, facts.heading)
             name, _, rest = cell.partition(" facing ")
-            if name in agents:
+            if rest and name in agents:  # an agent may be called as a thing is
                 heading = _heading(facts.heading, rest) if window else rest
                 yield Thing(name, "agent", {"position": [*place], "heading": heading})
             else:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import pathlib
 
 from piase_gym.core.files import expand_user
 from piase_gym.errors import ConfigError
-from piase_gym.worlds.sql_query.levels.dataset import Dataset, from_file
+from piase_gym.worlds.sql_query.levels.dataset import Dataset
 
 LONGEST_NAME = 64
-SUFFIXES = (".sqlite", ".db")
-"""The suffixes of SQLite files, which a folder can have in place of a dump."""
 
 
 def load(folder: str) -> Dataset:
@@ -36,9 +33,7 @@ def _load(folder: str, _files: tuple[tuple[str, int], ...]) -> Dataset:
     """Load a dataset, and check what the world relies on."""
     from piase_gym.worlds.sql_query.levels import intercode
 
-    place = pathlib.Path(folder)
-    files = [file for file in sorted(place.iterdir()) if file.suffix in SUFFIXES]
-    found = intercode.of_databases(place, map(from_file, files)) if files else intercode.load(place)
+    found = intercode.load(folder)
     for database in found.databases.values():
         for table in database.schema:
             for name in (table.name, *(column.name for column in table.columns)):

@@ -23,7 +23,13 @@ from typing import Any, Final
 from piase_gym.compiled.cache import base
 from piase_gym.core.files import expand_user, write_whole
 from piase_gym.errors import ConfigError, StorageError
-from piase_gym.worlds.sql_query.levels.dataset import HARDNESS, Database, Dataset, Task
+from piase_gym.worlds.sql_query.levels.dataset import (
+    HARDNESS,
+    Database,
+    Dataset,
+    Task,
+    from_file,
+)
 from piase_gym.worlds.sql_query.rules import dialect
 from piase_gym.worlds.sql_query.rules.collation import COLLATION, register
 from piase_gym.worlds.sql_query.rules.dialect import tidied, translate
@@ -34,6 +40,8 @@ DIALECT: Final = "mysql"
 SOURCES: Final = (Path(__file__), *sorted(Path(dialect.__file__).parent.glob("*.py")))
 """The source files that determine what a dump is converted to."""
 READING: Final = "reading a MySQL dump"
+SUFFIXES: Final = (".sqlite", ".db")
+"""The suffixes of SQLite files."""
 MOST_BYTES: Final = 200_000_000
 """The largest file that is read, in bytes."""
 
@@ -46,7 +54,8 @@ def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
 
     Args:
         path: The folder, or the JSON of tasks.
-        dump: The dump of their databases; by default the one next to them.
+        dump: The dump of their databases; by default the SQLite files next to the tasks, or if
+            there are none, the dump.
 
     Raises:
         ConfigError: If a file is missing, cannot be read, or is not as InterCode's files are.
@@ -55,6 +64,9 @@ def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
     place = expand_user(path)
     try:
         tasks = place if place.is_file() else _find(place, ".json")
+        found = [] if dump is not None else _sqlite_files(tasks.parent)
+        if found:
+            return _of_databases(tasks, map(from_file, found))
         files = tasks, _find(tasks.parent, ".sql") if dump is None else expand_user(dump)
         stats = [file.stat() for file in files]
     except OSError as error:
@@ -65,14 +77,18 @@ def load(path: str | Path, dump: str | Path | None = None) -> Dataset:
     return _load(*files, tuple((stat.st_mtime_ns, stat.st_size) for stat in stats))
 
 
-def of_databases(folder: Path, databases: Iterable[Database]) -> Dataset:
-    """Load the tasks of a folder, for databases that are already loaded.
+def _sqlite_files(folder: Path) -> list[Path]:
+    """Return the SQLite files of a folder, which it can have in place of a dump."""
+    return [file for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES]
+
+
+def _of_databases(path: Path, databases: Iterable[Database]) -> Dataset:
+    """Load tasks, for databases that are already loaded.
 
     Raises:
         ConfigError: If the tasks cannot be read, or are about other databases.
     """
-    path, known = _find(folder, ".json"), {database.name: database for database in databases}
-    records = _records(path)
+    records, known = _records(path), {database.name: database for database in databases}
     return Dataset(path.stem, tuple(_tasks(records, known, path.name)), known, _by_id(records))
 
 
