@@ -1,17 +1,16 @@
 """MySQL's SQL, which InterCode's agents write, as SQLite's, for the databases made from its dump.
 
-sqlglot does the translation. This module adds what depends on the schema or has no counterpart:
+sqlglot reads it, and `sqlite_writer` writes it. This module adds what depends on the schema or has
+no counterpart:
 
-- ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema``;
+- ``SHOW TABLES``, ``SHOW COLUMNS``, ``DESCRIBE``, ``USE`` and ``information_schema`` (`catalogue`);
 - text that is compared with a number is read as a number, as in MySQL;
-- tied rows of a grouped query are in the order of their groups (`forms` has more of such changes);
-- functions of texts and dates are those of `collation`, where SQLite's differ or are missing;
-- the database has its own name, and the time stands still;
-- errors about missing names are in MySQL's words (`mysql_error_text`);
-- names are quoted with backticks, which SQLite never takes for strings.
+- forms of queries that SQLite does not have, and the order of groups (`forms`);
+- the database has its own name, and the time stands still.
 
-Most of what MySQL refuses and SQLite does not is run: columns that are not grouped, names that are
-reserved, an alias in ``WHERE``. ``LIMIT`` in the query of an ``IN`` is refused, as in MySQL.
+What MySQL refuses is told in its words (`mysql_syntax`, `mysql_errors`). Some of it is run: columns
+that are not grouped, ``show`` as a name, an alias in ``WHERE``, a table that is a query without a
+name.
 """
 
 from __future__ import annotations
