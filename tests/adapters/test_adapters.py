@@ -268,7 +268,7 @@ def test_what_has_no_place_in_slots_is_refused() -> None:
 @pytest.mark.parametrize("world", ["GridWorld", "TextRoom"])
 def test_questions_to_slots_before_the_first_reset(world: str) -> None:
     vec = sb3_vec(world, num_envs=2)
-    for ask in (vec.action_masks, vec.get_images):
+    for ask in (vec.action_masks, vec.get_images, lambda: vec.step(np.zeros(2, int))):
         with pytest.raises(ResetNeededError, match="reset"):
             ask()
     vec.reset()
@@ -514,9 +514,9 @@ def test_slots_of_continuous_actions_have_no_masks() -> None:
     vec.reset()
     size = env.action_space("agent_0").shape or ()
     assert vec.step(np.zeros((2, *size)))[0].shape[0] == 2
-    for wrong in ((3, *size), (2, 3), (2,)):
+    for wrong in (np.zeros((3, *size)), np.zeros((2, 3)), np.zeros(2), [[0.0], [0.0, 1.0]]):
         with pytest.raises(ActionError, match=r"actions are arrays of shape \(2, 2\), not \("):
-            vec.step(np.zeros(wrong))
+            vec.step(wrong)
     with pytest.raises(AttributeError, match="continuous actions have no masks"):
         vec.action_masks()
     assert not vec.has_attr("action_masks")

@@ -10,7 +10,7 @@ import pytest
 
 from piase_gym.envs.parallel import parallel_env
 from piase_gym.envs.sync_batch import SyncBatch, sync_batch
-from piase_gym.errors import ActionError, ConfigError, SnapshotError
+from piase_gym.errors import ActionError, ConfigError, ResetNeededError, SnapshotError
 
 TAG = "piase/GridWorld-Tag-10x10-4p-v2"
 
@@ -55,6 +55,22 @@ def test_a_strange_action_is_refused_before_anyone_acts() -> None:
     assert everything(batch) == before
 
 
+@pytest.mark.parametrize(
+    "wrong", [np.zeros((3, 1), int), np.zeros((1, 1), int), [[0], [0, 1]], None]
+)
+def test_there_is_one_action_for_each_agent(wrong: Any) -> None:
+    batch = sync_batch(config_of("TextRoom"), 2)
+    for ask in (lambda: batch.step(np.zeros((2, 1), int)), batch.masks, lambda: batch.draw(1)):
+        with pytest.raises(ResetNeededError, match="this TextRoom was never reset"):
+            ask()
+    batch.reset(1)
+    before = everything(batch)
+    with pytest.raises(ActionError, match=r"actions are integers of shape \(2, 1\), not "):
+        batch.step(wrong)
+    assert everything(batch) == before
+    assert batch.step([[0], [0]])[1].shape == (2, 1)  # type: ignore[arg-type]
+
+
 def test_continuous_actions_have_no_masks() -> None:
     pytest.importorskip("pybullet")
     batch = sync_batch(config_of("PhysicsPlayground", agents=2), 2, actions="continuous")
@@ -63,6 +79,8 @@ def test_continuous_actions_have_no_masks() -> None:
     shape = (2, 2, *(batch.action_space.shape or ()))
     shown = batch.step(np.zeros(shape, np.float32))[0]
     assert shown.shape == (2, 2, *(batch.observation_space.shape or ()))
+    with pytest.raises(ActionError, match=r"arrays of shape \(2, 2, 3\), not \(2, 2\)"):
+        batch.step(np.zeros((2, 2)))
     batch.close()
 
 

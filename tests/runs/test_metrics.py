@@ -200,7 +200,7 @@ def test_wrong_questions_are_named() -> None:
     metrics = runs.Metrics(grid())
     assert metrics.agents == ("agent_0", "agent_1", "agent_2")
     for misspelt in ("sucess_rate", "reached_goal_first"):
-        with pytest.raises(UnknownNameError, match=f"{misspelt}.*success_rate"):
+        with pytest.raises(UnknownNameError, match=f"unknown metric '{misspelt}'.*success_rate"):
             metrics.get_performance_metric("agent_0", misspelt)
     with pytest.raises(AgentError, match="agent_9"):
         metrics.get_performance_metric("agent_9", "success_rate")
@@ -209,6 +209,9 @@ def test_wrong_questions_are_named() -> None:
             metrics.get_performance_metric("agent_0", "success_rate", window)  # type: ignore[arg-type]
     with pytest.raises(ConfigError):
         metrics.check_event_occurred("agent_0", {})
+    for ask in (metrics.get_performance_metric, metrics.check_event_occurred):
+        with pytest.raises(ConfigError, match="there is no slot 1 in this run; allowed: 0"):
+            ask("agent_0", "success_rate", slot=1)
     assert isinstance(metrics, runs.PiaAVTInterface)
 
 
