@@ -19,7 +19,8 @@ import pytest
 
 import piase_gym
 from piase_gym.curricula import slot_workers
-from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
+from piase_gym.curricula.metrics import EpisodeRecord
+from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula, date_in_run
 from piase_gym.errors import (
     ActionError,
     ClosedError,
@@ -29,6 +30,8 @@ from piase_gym.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from piase_gym.runs.history import Episode
+from piase_gym.runs.recent_events import Step
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
 from tests.interfaces.own_envs import Lamps
@@ -389,7 +392,7 @@ def test_steps_of_slots_have_the_dates_of_the_run(kind: Any) -> None:
     env = kind("GridWorld", plan, slots=3, workers=0)
     rng, dates, wanted = np.random.default_rng(0), {0: [], 1: [], 2: []}, []
     env.reset(seed=0)
-    clock = 0
+    clock, begun = 0, [0, 0, 0]
     if kind is ParallelCurricula:
         over = np.zeros(3, bool)
         for clock in range(1, 60):
@@ -398,23 +401,25 @@ def test_steps_of_slots_have_the_dates_of_the_run(kind: Any) -> None:
             over = terminated | truncated
             for slot in range(3):
                 dates[slot] += [] if begins[slot] else [clock]
+                begun[slot] = clock if begins[slot] else begun[slot]
                 if over[slot]:
-                    wanted.append((slot, dates[slot]))
+                    wanted.append((slot, begun[slot], dates[slot]))
                     dates[slot] = []
     else:
         for clock in range(1, 200):
             answer = env.recv()
             dates[answer.slot].append(clock)
             if answer.terminated or answer.truncated:
-                wanted.append((answer.slot, dates[answer.slot][1:]))  # the first is the reset's
-                dates[answer.slot] = []
+                # The first date is that of the reset's answer.
+                wanted.append((answer.slot, begun[answer.slot], dates[answer.slot][1:]))
+                dates[answer.slot], begun[answer.slot] = [], clock
             env.send(answer.slot, int(rng.choice([1, 3, 3, 4])))
     known = env.controller.metrics.history.of("agent_0")
     rows = sorted(known.episodes, key=lambda row: (row.end, row.slot))
-    found = [(r.slot, [s.step for s in known.steps if _in(s, r)]) for r in rows]
+    found = [(r.slot, r.start, [s.step for s in known.steps if _in(s, r)]) for r in rows]
     counted = [row.attempt != -1 for row in rows]
     assert sum(counted) > 8
-    assert [row.end for row in rows] == [ended[-1] for _, ended in wanted]
+    assert [row.end for row in rows] == [ended[-1] for *_, ended in wanted]
     for one, other, counts in zip(found, wanted, counted, strict=True):
         assert not counts or one == other
     env.close()
@@ -422,6 +427,34 @@ def test_steps_of_slots_have_the_dates_of_the_run(kind: Any) -> None:
 
 def _in(one: Any, row: Any) -> bool:
     return (one.slot, one.episode) == (row.slot, row.episode)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "dates"),
+    [([100], [97, 98, 99, 100]), ([90, 91, 93, 95, 99], [91, 93, 95, 99])],
+)
+def test_steps_are_just_before_the_last_one_where_that_alone_is_known(
+    arrived: list[int], dates: list[int]
+) -> None:
+    episode = Episode("agent_0", 3, 0, 0, None, 40, 44, 4, milestones={"goal": 43}, arrived=42)
+    steps = [Step(at, 3, 0, 0, "ok", 0.0, 0) for at in range(41, 45)]
+    moved = date_in_run(EpisodeRecord(episode, steps), 2, 7, 60, arrived)
+    assert [one.step for one in moved.steps] == dates
+    assert {(one.slot, one.attempt) for one in moved.steps} == {(2, 7)}
+    row = moved.episode
+    assert (row.slot, row.attempt, row.start, row.end) == (2, 7, 60, dates[-1])
+    assert (row.milestones, row.arrived) == ({"goal": dates[2]}, dates[1])
+
+
+def test_what_a_reset_breaks_off_is_played_again() -> None:
+    env = ParallelCurricula("GridWorld", curriculum(step(1)), slots=2, workers=0)
+    for _ in range(2):
+        env.reset(seed=0)
+        env.step([3, STAY])
+    env.step([3, STAY])
+    env.step([3, STAY])
+    assert [decision.decision for decision in env.decisions] == ["PROCEED"]
+    env.close()
 
 
 def test_windows_of_steps_count_what_all_slots_have_played() -> None:
@@ -437,16 +470,37 @@ def test_windows_of_steps_count_what_all_slots_have_played() -> None:
     env.close()
 
 
+def test_slots_answer_as_a_vector_of_environments() -> None:
+    env = ParallelCurricula("GridWorld", CORNER, slots=3, workers=0)
+    shown, infos = env.reset(seed=[5, 9, 2])
+    shape = (3, int(env.single_action_space.n))
+    assert infos.keys() == {"seed", "action_mask"}
+    assert (infos["seed"].tolist(), infos["action_mask"].shape) == ([5, 9, 2], shape)
+    assert shown in env.observation_space
+    seen, rewards, terminated, truncated, infos = env.step([1, STAY, 3])
+    assert infos.keys() == {"result", "action_mask"}
+    assert (infos["result"].shape, infos["action_mask"].shape) == ((3,), shape)
+    assert seen in env.observation_space
+    assert (seen != shown).any(axis=1).tolist() == [True, False, True], "the second stays"
+    assert (rewards.shape, terminated.any(), truncated.any()) == ((3,), False, False)
+    east, stayed = env.render()[2], env.render()[1]
+    assert east.shape == stayed.shape
+    assert (east != stayed).any()
+    env.close()
+
+
 def test_slots_are_told_one_thing_at_a_time() -> None:
     env = AsyncCurricula("GridWorld", CORNER, slots=2, workers=0)
     with pytest.raises(ResetNeededError):
         env.send(0, STAY)
-    env.reset(seed=0)
+    env.reset(seed=3)
     with pytest.raises(ConfigError, match=r"slot 0 .* free slots are \[\]"):
         env.send(0, STAY)
     with pytest.raises(ConfigError, match="busy"):
         env.reset()
-    assert {env.recv().slot, env.recv().slot} == {0, 1}
+    assert {env.recv().info["seed"], env.recv().info["seed"]} == {3, 4}
+    with pytest.raises(ConfigError, match=r"slot 2 .* free slots are \[0, 1\]"):
+        env.send(2, STAY)
     with pytest.raises(ConfigError, match="nobody is busy"):
         env.recv()
     env.close()
