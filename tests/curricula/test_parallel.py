@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym.agents import make_agent
 from piase_gym.curricula import slot_workers
 from piase_gym.curricula.metrics import EpisodeRecord
 from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula, date_in_run
@@ -487,6 +488,19 @@ def test_slots_answer_as_a_vector_of_environments() -> None:
     assert east.shape == stayed.shape
     assert (east != stayed).any()
     env.close()
+
+
+def test_each_slot_has_partners_of_its_own() -> None:
+    agent = make_agent("random")
+    plan = curriculum({"order": 1, "name": "alone"})
+    team: dict[str, Any] = {"agents": 2, "agent": "agent_0", "partners": {"agent_1": agent}}
+    env = ParallelCurricula("GridWorld", plan, slots=2, workers=0, **team)
+    seated = [runner.partners[1] for runner in env.controller.workers.runners]
+    assert len({id(one) for one in (agent, *seated)}) == 3
+    env.close()
+    for runner in env.controller.workers.runners:
+        with pytest.raises(ClosedError):
+            runner.require_open()
 
 
 def test_slots_are_told_one_thing_at_a_time() -> None:
