@@ -85,9 +85,9 @@ class SyncBatch:
         Raises:
             ActionError: If there is not one action in the action space for each agent; nothing has
                 happened then.
-            ResetNeededError: Before the first reset.
+            ResetNeededError: Before the first reset, and after one that failed.
         """
-        self.envs[0].runner.require_episode()
+        self._require_episodes()
         grid = self._alive.shape
         actions = to_actions(self.action_space, actions, grid)
         acts = [
@@ -119,7 +119,7 @@ class SyncBatch:
 
     def masks(self) -> NDArray[np.int8]:
         """Return the present masks, shape (environments, agents, actions)."""
-        self.envs[0].runner.require_episode()
+        self._require_episodes()
         return self._masks.copy()
 
     def alive(self) -> NDArray[np.bool_]:
@@ -163,6 +163,11 @@ class SyncBatch:
         """Close the environments."""
         for env in self.envs:
             env.close()
+
+    def _require_episodes(self) -> None:
+        """Raise `ResetNeededError` before the first reset, and after one that failed."""
+        for runner in self.runners:
+            runner.require_episode()
 
     def _look(self, e: int, shown: Mapping[str, Any]) -> None:
         """Take over what the agents of an environment see and may do, and who is in play."""

@@ -133,6 +133,12 @@ def test_snapshots_of_more_or_fewer_environments_are_refused() -> None:
         with pytest.raises(SnapshotError, match="not one of 2 environments"):
             batch.restore(kept)
         assert everything(batch) == before
+    fresh = sync_batch(config, 2)
+    with pytest.raises(SnapshotError):
+        fresh.restore([batch.snapshot()[0], {}])
+    for ask in (fresh.masks, lambda: fresh.step([[0], [0]])):  # type: ignore[arg-type]
+        with pytest.raises(ResetNeededError):
+            ask()
     more.restore([*batch.snapshot(), batch.snapshot()[1]])
     assert (more.seeds() == [1, 2, 2]).all()
 
