@@ -490,6 +490,20 @@ def test_slots_answer_as_a_vector_of_environments() -> None:
     env.close()
 
 
+def test_an_episode_of_who_enters_late_has_its_own_steps_alone() -> None:
+    plan = curriculum({"order": 1, "name": "late", "adaptation_rules": RULES})
+    team: dict[str, Any] = {"agents": 2, "agent": "agent_1", "partners": {"agent_0": "random"}}
+    env = ParallelCurricula("GridWorld", plan, slots=1, workers=0, join_at=(0, 3), **team)
+    env.reset(seed=0)
+    rng, paid, over = np.random.default_rng(0), list[float](), np.zeros(1, bool)
+    while not over.any():
+        _, reward, terminated, truncated, _ = env.step(rng.integers(0, 4, 1))
+        paid, over = [*paid, *reward], terminated | truncated
+    (row,) = env.controller.metrics.history.of("agent_1").episodes
+    assert (row.length, row.total) == (len(paid), pytest.approx(sum(paid)))
+    env.close()
+
+
 def test_each_slot_has_partners_of_its_own() -> None:
     agent = make_agent("random")
     plan = curriculum({"order": 1, "name": "alone"})
