@@ -447,6 +447,51 @@ def test_a_wait_has_no_last_observation_and_does_not_count(
     assert not infos[1]["is_success"]
 
 
+def test_a_last_observation_is_that_of_its_own_environment_and_is_kept() -> None:
+    fields: dict[str, Any] = {"agents": 2, "start_pos": [(0, 0), (2, 0)], "goal_pos": (1, 0)}
+    batch = piase_gym.batch_env(
+        "GridWorld", num_envs=2, copy=False, autoreset="same_step", max_steps=9, **fields
+    )
+    alone, vec = sb3_vec("GridWorld", num_envs=1, max_steps=9, **fields), sb3_vec(batch)
+    for each in (alone, vec):
+        each.reset()
+    wanted = alone.step(np.array([3, 4]))[3][0]["terminal_observation"]
+    last = [row.get("terminal_observation") for row in vec.step(np.array([3, 4, 3, 2]))[3]]
+    assert last[1] is None, "the other one of this environment goes on"
+    np.testing.assert_array_equal(last[0], wanted)
+    before = [last[k].copy() for k in (2, 3)]
+    for _ in range(9):
+        vec.step(np.full(4, 4))
+    np.testing.assert_array_equal([last[k] for k in (0, 2, 3)], [wanted, *before])
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_waits_end_when_an_agent_enters_and_when_its_environment_resets(
+    batched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
+    places: dict[str, Any] = {"start_pos": [(5, 5), (0, 0)], "goal_pos": (1, 0)}
+    vec = sb3_vec("GridWorld", num_envs=2, agents=2, max_steps=6, join_at=(0, 2), **places)
+    vec.reset()
+    for _ in range(2):
+        told = []
+        for step in range(6):
+            act = 3 if step == 2 else 4  # who enters wins at once, the other lets time pass
+            _, _, dones, infos = vec.step(np.array([4, act] * 2))
+            assert dones[:2].tolist() == dones[2:].tolist()
+            assert step != 1 or not infos[1]["terminal_observation"].any()
+            told.append(
+                [
+                    (bool(d), row.get("episode", {}).get("l"))
+                    for d, row in zip(dones, infos, strict=True)
+                ][:2]
+            )
+        going, over = (False, None), (True, None)
+        assert [row[0] for row in told] == [going] * 5 + [(True, 6)]
+        assert [row[1] for row in told] == [going, over, (True, 1), going, going, over]
+
+
 def test_a_reset_in_the_course_of_episodes_begins_statistics_anew() -> None:
     vec = sb3_vec("GridWorld", num_envs=2, max_steps=3, start_pos=(0, 0), goal_pos=(7, 7))
     vec.reset()
