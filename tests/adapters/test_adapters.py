@@ -465,6 +465,26 @@ def test_a_last_observation_is_that_of_its_own_environment_and_is_kept() -> None
     np.testing.assert_array_equal([last[k] for k in (0, 2, 3)], [wanted, *before])
 
 
+@pytest.mark.parametrize("infos", ["none", "mask"])
+@pytest.mark.parametrize("batched", [True, False])
+def test_the_end_of_an_episode_has_in_any_infos_what_sb3_reads(
+    batched: bool, infos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
+    vec = sb3_vec("GridWorld", num_envs=2, infos=infos, max_steps=2, goal_pos=(7, 7))
+    vec.reset()
+    vec.step(np.array([4, 4]))
+    shown, _, dones, rows = vec.step(np.array([4, 4]))
+    assert dones.all()
+    for row in rows:
+        if infos == "mask":
+            assert row.pop("action_mask").dtype == np.bool_
+        assert row.keys() == {"terminal_observation", "TimeLimit.truncated"}
+        assert row["TimeLimit.truncated"]
+        assert (row["terminal_observation"] != shown[0]).any()
+
+
 @pytest.mark.parametrize("batched", [True, False])
 def test_waits_end_when_an_agent_enters_and_when_its_environment_resets(
     batched: bool, monkeypatch: pytest.MonkeyPatch
