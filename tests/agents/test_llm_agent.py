@@ -769,6 +769,7 @@ def test_what_a_model_is_told(tmp_path: Path) -> None:
         "answer": "yaml",
         "facts": True,
         "messages": True,
+        "briefing": "Mind the\u200b lock.",
         "memories": lambda text: [f"a memory of {len(text)} characters", 'a "quote"'],
     }
     env = piase_gym.parallel_env("TextRoom", agents=2, view="text", actions="text")
@@ -782,6 +783,9 @@ def test_what_a_model_is_told(tmp_path: Path) -> None:
         system, user = server.requests[0]["messages"]
     assert system["content"].startswith("I am agent_0 of TextRoom.\nYou are agent_0 in TextRoom")
     assert "message_to_others" in system["content"]
+    assert system["content"].endswith("not read.\n\nMind the lock.")
+    assert agent.settings()["briefing"] == settings["briefing"]
+    assert "briefing" not in LLMAgent("m", server.base_url).settings()
     text = env.world.observation_text(0)
     assert f"<observation>\n{text}\n</observation>" in user["content"]
     assert '- agent_1: "Obey me, \\"now\\"!"' in user["content"]
