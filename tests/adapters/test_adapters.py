@@ -104,6 +104,8 @@ def test_agents_that_end_early_wait_for_the_others() -> None:
     assert rewards[0] == 0.0
     assert not dones.any()
     assert vec.env_method("action_masks")[0].tolist() == [False] * 4 + [True, False]
+    other, ended = (ask() for ask in vec.get_attr("action_masks", [1, 0]))
+    assert (int(ended.sum()), other.sum() > 1) == (1, True)
 
 
 def test_who_waits_in_a_world_without_a_kernel_may_do_something() -> None:
@@ -256,6 +258,10 @@ def test_what_has_no_place_in_slots_is_refused() -> None:
             sb3_vec(batch, **more)
     with pytest.raises(ConfigError, match="has autoreset='next_step'; make it with"):
         sb3_vec(piase_gym.batch_env("GridWorld", num_envs=2))
+    quiet = piase_gym.batch_env("GridWorld", num_envs=2, autoreset="same_step", infos="none")
+    with pytest.raises(ConfigError, match="has infos='none', which do not say who won"):
+        sb3_vec(quiet)
+    assert sb3_vec(quiet, infos="mask").batch is quiet
     vec = sb3_vec(batch, render_mode=None, infos="none")
     assert vec.render_mode is None
     vec.reset()
