@@ -212,6 +212,12 @@ def test_a_parallel_env_brings_its_partners() -> None:
     )
     vec: Any = sb3_vec(env, num_envs=2)
     assert vec.num_envs == 4
+    own = env.observation_space("agent_0").dtype
+    assert [
+        vec.observation_space.dtype,
+        sb3_vec(env, 2, dtype="float32").observation_space.dtype,
+    ] == [own, np.float32]
+    assert own != np.float32
     assert vec.batch.partners[1] is not env.runner.partners[1]  # each has a state of its own
     assert sb3_vec(env, num_envs=2, partners={}).num_envs == 6
     rooms: Any = sb3_vec("TextRoom", 2, agents=2, partners={"agent_1": vec.batch.partners[1]})
