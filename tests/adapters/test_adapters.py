@@ -484,10 +484,11 @@ def test_the_end_of_an_episode_has_in_any_infos_what_sb3_reads(
 ) -> None:
     if not batched:
         monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
-    vec = sb3_vec("GridWorld", num_envs=2, infos=infos, max_steps=2, goal_pos=(7, 7))
+    places: dict[str, Any] = {"start_pos": (0, 0), "goal_pos": (7, 7)}
+    vec = sb3_vec("GridWorld", num_envs=2, infos=infos, max_steps=2, **places)
     vec.reset()
-    vec.step(np.array([4, 4]))
-    shown, _, dones, rows = vec.step(np.array([4, 4]))
+    vec.step(np.array([3, 3]))
+    shown, _, dones, rows = vec.step(np.array([3, 3]))
     assert dones.all()
     for row in rows:
         if infos == "mask":
