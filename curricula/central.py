@@ -160,7 +160,6 @@ class CentralDirector:
         if counted:
             self.controller.process([result], self._clock)
         else:
-            self.controller.abort_episode(slot, {})
             self.controller.assign([slot])
 
     def report(self) -> Mapping[str, Any]:

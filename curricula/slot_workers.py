@@ -79,7 +79,7 @@ class SlotResult(NamedTuple):
         terminated: Whether its episode ended by the rules.
         truncated: Whether it ended by a limit.
         info: The environment's info.
-        record: What the episode left behind, if it ended or was broken off.
+        record: What the episode left behind, if it ended.
         error: What went wrong, if anything.
     """
 
@@ -101,7 +101,6 @@ class SlotEnv:
         self.agent = self.env.agent
         self.collector = EpisodeCollector(self.env.runner, [self.agent], spec.inputs)
         self._hint: str | None = None
-        self._going = False
         self.env.events.subscribe(self._start_episode, ("begun",))
 
     def _start_episode(self, _event: Event) -> None:
@@ -118,8 +117,7 @@ class SlotEnv:
             return SlotResult(command.slot, error=error)
 
     def _reset(self, command: SlotCommand) -> SlotResult:
-        """Begin an episode; one that is in play is broken off."""
-        record = self.collector.finish_episode({}).get(self.agent) if self._going else None
+        """Begin an episode; one that is in play is broken off, and leaves nothing behind."""
         if command.attempt is not None:
             # A collector of one environment knows no slots; what it is told applies to its own.
             self.collector.set_target(self.agent, {**command.attempt, "slot": None})
@@ -128,8 +126,7 @@ class SlotEnv:
         self._hint = command.hint
         observation, info = self.env.reset(seed=command.seed)
         self.collector.start_recording()
-        self._going = True
-        return SlotResult(command.slot, observation, info=info, record=record)
+        return SlotResult(command.slot, observation, info=info)
 
     def _step(self, command: SlotCommand) -> SlotResult:
         """Let the learner act once."""
@@ -137,7 +134,6 @@ class SlotEnv:
         record = None
         if self.collector.record_step():
             record = self.collector.finish_episode({})[self.agent]
-            self._going = False
         return SlotResult(
             command.slot, observation, float(reward), terminated, truncated, info, record
         )

@@ -17,7 +17,7 @@ from piase_gym.core.config import WorldConfig
 from piase_gym.core.rng import check_seed, spread_seeds
 from piase_gym.core.snapshot import DAMAGE
 from piase_gym.core.world import World
-from piase_gym.envs.actions import to_indices
+from piase_gym.envs.actions import to_actions
 from piase_gym.envs.arguments import characters_of, resolve
 from piase_gym.envs.batch import BatchEnv, Step, lone_learner
 from piase_gym.envs.observations import ObservationStyle
@@ -26,7 +26,6 @@ from piase_gym.envs.pictures import SizeFitter
 from piase_gym.envs.sync_batch import SyncBatch, sync_batch
 from piase_gym.envs.window import Window
 from piase_gym.errors import (
-    ActionError,
     ConfigError,
     MissingExtraError,
     SnapshotError,
@@ -143,7 +142,7 @@ class AgentVecEnv(VecEnv):
 
     def step_wait(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[dict[str, Any]]]:
         """Let everyone act; return observations, rewards, dones and infos by slot."""
-        given = self._checked(self._actions)
+        given = to_actions(self.action_space, self._actions, (self.num_envs,))
         shape = (self.batch.num_envs, self._agents, *given.shape[1:])
         found = self.batch.step(given.reshape(shape))
         shown, earned, terminated, truncated, infos = found
@@ -168,20 +167,6 @@ class AgentVecEnv(VecEnv):
         if self._style.infos == "mask":
             return [{"action_mask": mask} for mask in self.action_masks()]
         return [{} for _ in range(self.num_envs)]
-
-    def _checked(self, actions: Any) -> NDArray[Any]:
-        """Return the actions of all slots as an array.
-
-        Raises:
-            ActionError: If it is not one action a slot.
-        """
-        if isinstance(self.action_space, Discrete):
-            return to_indices(actions, (self.num_envs,))
-        wanted = (self.num_envs, *(self.action_space.shape or ()))
-        if np.shape(actions) != wanted:
-            message = f"arrays of shape {wanted}, not {np.shape(actions)}"
-            raise ActionError(f"actions are {message}")
-        return np.asanyarray(actions)
 
     def _end(self, slot: int, found: Step) -> dict[str, Any]:
         """Return the infos of a slot whose episode, or whose wait, is over."""

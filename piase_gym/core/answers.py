@@ -312,7 +312,7 @@ def _objects(text: str) -> Iterator[_Mark]:
         if isinstance(data, dict) and _tells(data):
             yield start, end, _data(data)
         start, tries = text.find("{", end), tries + 1
-    if text[:1] == "[" and text[-1:] == "]":
+    if text[:1] == "[":
         try:
             yield 0, len(text), _data(_loads(text))
         except (ValueError, RecursionError):

@@ -908,7 +908,6 @@ class World(ABC, Generic[C, F]):
             self.configure(config)
         try:
             if self.script is not None:
-                self.script = copy.copy(self.script)
                 self.script.states = self.script.states.copy()
                 self.script.set_state(snapshot.get("script"))
                 self.change_settings(self.script.settings())

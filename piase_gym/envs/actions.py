@@ -115,16 +115,35 @@ def to_indices(actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     Raises:
         ActionError: If they are not integers, or not of that shape.
     """
-    try:
-        given = np.asarray(actions)
-    except ValueError:  # their lengths differ
-        given = np.asarray(None)
+    given = _as_array(actions)
     if given.shape != shape or given.dtype.kind not in "iu" or np.ma.is_masked(actions):
         kind = "a masked array" if np.ma.is_masked(actions) else str(given.dtype)
         raise ActionError(
             f"actions are integers of shape {shape}, not {kind} of shape {given.shape}"
         )
+    return np.asarray(given)
+
+
+def to_actions(space: spaces.Space[Any], actions: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return the actions of many agents of one space as an array whose first axes are `shape`.
+
+    Raises:
+        ActionError: If it is not one action for each of them.
+    """
+    if isinstance(space, spaces.Discrete):
+        return to_indices(actions, shape)
+    given, wanted = _as_array(actions), (*shape, *(space.shape or ()))
+    if given.shape != wanted:
+        raise ActionError(f"actions are arrays of shape {wanted}, not {given.shape}")
     return given
+
+
+def _as_array(actions: Any) -> NDArray[Any]:
+    """Return actions as an array; of no shape if their lengths differ."""
+    try:
+        return np.asanyarray(actions)
+    except ValueError:
+        return np.asarray(None)
 
 
 def count_entries(actions: object) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from piase_gym.core.commands import RESULTS
 from piase_gym.core.rng import spread_seeds
 from piase_gym.core.world import World
+from piase_gym.envs.actions import to_actions
 from piase_gym.envs.batch import Infos, Step
 from piase_gym.envs.batch_checks import check_singles
 from piase_gym.envs.parallel import WorldParallelEnv, parallel_env
@@ -93,8 +94,13 @@ class SyncBatch:
             ``final_obs`` with ``_final_obs`` (which environments were reset in this step).
 
         Raises:
-            ActionError: If an action is not in the action space; nothing has happened then.
+            ActionError: If there is not one action in the action space for each agent; nothing has
+                happened then.
+            ResetNeededError: Before the first reset, and after one that failed.
         """
+        self._require_episodes()
+        grid = self._alive.shape
+        actions = to_actions(self.action_space, actions, grid)
         acts = [
             {name: actions[e, a] for a, name in enumerate(self.agents) if self._alive[e, a]}
             for e in range(self.num_envs)
@@ -102,7 +108,6 @@ class SyncBatch:
         for env, own in zip(self.envs, acts, strict=True):
             for name, action in own.items():
                 env.check_action(name, action)
-        grid = self._alive.shape
         rewards, results = np.zeros(grid), np.zeros(grid, np.uint8)
         terminated, truncated = np.zeros(grid, np.bool_), np.zeros(grid, np.bool_)
         ended, last = np.zeros(self.num_envs, np.bool_), np.zeros_like(self._shown)
@@ -125,7 +130,7 @@ class SyncBatch:
 
     def masks(self) -> NDArray[np.int8]:
         """Return the present masks, shape (environments, agents, actions)."""
-        self.envs[0].runner.require_episode()
+        self._require_episodes()
         return self._masks.copy()
 
     def alive(self) -> NDArray[np.bool_]:
@@ -169,6 +174,11 @@ class SyncBatch:
         """Close the environments."""
         for env in self.envs:
             env.close()
+
+    def _require_episodes(self) -> None:
+        """Raise `ResetNeededError` before the first reset, and after one that failed."""
+        for runner in self.runners:
+            runner.require_episode()
 
     def _look(self, e: int, shown: Mapping[str, Any]) -> None:
         """Take over what the agents of an environment see and may do, and who is in play."""

@@ -563,19 +563,16 @@ class ArrayWorld(World[C, F]):
             return ABSENT
         if isinstance(act, Command):
             known = self._table.indices.get(act)
-            return self._code_of_unknown(agent, act) if known is None else known
+            return self._code_without_index(agent) if known is None else known
         return _MISREADS.get(act.outcome, _MISREADS[Outcome.UNPARSABLE])
 
-    def _code_of_unknown(self, agent: int, command: Command) -> int:
-        """Return the code of a command that no index stands for.
+    def _code_without_index(self, agent: int) -> int:
+        """Return the code of a command of the grammar that no index stands for.
 
-        A command of the grammar, such as telling an agent nothing, is illegal: any illegal index
-        stands for it.
+        Such a command, as telling an agent nothing, is illegal: any illegal index stands for it.
         """
         masked = np.flatnonzero(self._masks[agent] == 0)
-        if masked.size and isinstance(self.check(agent, command), Command):
-            return int(masked[0])
-        return _MISREADS[Outcome.UNPARSABLE]
+        return int(masked[0]) if masked.size else _MISREADS[Outcome.UNPARSABLE]
 
     def make_level(self, one: NDArray[Any], seed: int) -> int:
         """Start an episode in a batch of one; return the fault that prevented it, or 0."""

@@ -104,6 +104,8 @@ def test_agents_that_end_early_wait_for_the_others() -> None:
     assert rewards[0] == 0.0
     assert not dones.any()
     assert vec.env_method("action_masks")[0].tolist() == [False] * 4 + [True, False]
+    other, ended = (ask() for ask in vec.get_attr("action_masks", [1, 0]))
+    assert (int(ended.sum()), other.sum() > 1) == (1, True)
 
 
 def test_who_waits_in_a_world_without_a_kernel_may_do_something() -> None:
@@ -210,6 +212,12 @@ def test_a_parallel_env_brings_its_partners() -> None:
     )
     vec: Any = sb3_vec(env, num_envs=2)
     assert vec.num_envs == 4
+    own = env.observation_space("agent_0").dtype
+    assert [
+        vec.observation_space.dtype,
+        sb3_vec(env, 2, dtype="float32").observation_space.dtype,
+    ] == [own, np.float32]
+    assert own != np.float32
     assert vec.batch.partners[1] is not env.runner.partners[1]  # each has a state of its own
     assert sb3_vec(env, num_envs=2, partners={}).num_envs == 6
     rooms: Any = sb3_vec("TextRoom", 2, agents=2, partners={"agent_1": vec.batch.partners[1]})
@@ -256,6 +264,10 @@ def test_what_has_no_place_in_slots_is_refused() -> None:
             sb3_vec(batch, **more)
     with pytest.raises(ConfigError, match="has autoreset='next_step'; make it with"):
         sb3_vec(piase_gym.batch_env("GridWorld", num_envs=2))
+    quiet = piase_gym.batch_env("GridWorld", num_envs=2, autoreset="same_step", infos="none")
+    with pytest.raises(ConfigError, match="has infos='none', which do not say who won"):
+        sb3_vec(quiet)
+    assert sb3_vec(quiet, infos="mask").batch is quiet
     vec = sb3_vec(batch, render_mode=None, infos="none")
     assert vec.render_mode is None
     vec.reset()
@@ -268,7 +280,7 @@ def test_what_has_no_place_in_slots_is_refused() -> None:
 @pytest.mark.parametrize("world", ["GridWorld", "TextRoom"])
 def test_questions_to_slots_before_the_first_reset(world: str) -> None:
     vec = sb3_vec(world, num_envs=2)
-    for ask in (vec.action_masks, vec.get_images):
+    for ask in (vec.action_masks, vec.get_images, lambda: vec.step(np.zeros(2, int))):
         with pytest.raises(ResetNeededError, match="reset"):
             ask()
     vec.reset()
@@ -447,6 +459,72 @@ def test_a_wait_has_no_last_observation_and_does_not_count(
     assert not infos[1]["is_success"]
 
 
+def test_a_last_observation_is_that_of_its_own_environment_and_is_kept() -> None:
+    fields: dict[str, Any] = {"agents": 2, "start_pos": [(0, 0), (2, 0)], "goal_pos": (1, 0)}
+    batch = piase_gym.batch_env(
+        "GridWorld", num_envs=2, copy=False, autoreset="same_step", max_steps=9, **fields
+    )
+    alone, vec = sb3_vec("GridWorld", num_envs=1, max_steps=9, **fields), sb3_vec(batch)
+    for each in (alone, vec):
+        each.reset()
+    wanted = alone.step(np.array([3, 4]))[3][0]["terminal_observation"]
+    last = [row.get("terminal_observation") for row in vec.step(np.array([3, 4, 3, 2]))[3]]
+    assert last[1] is None, "the other one of this environment goes on"
+    np.testing.assert_array_equal(last[0], wanted)
+    before = [last[k].copy() for k in (2, 3)]
+    for _ in range(9):
+        vec.step(np.full(4, 4))
+    np.testing.assert_array_equal([last[k] for k in (0, 2, 3)], [wanted, *before])
+
+
+@pytest.mark.parametrize("infos", ["none", "mask"])
+@pytest.mark.parametrize("batched", [True, False])
+def test_the_end_of_an_episode_has_in_any_infos_what_sb3_reads(
+    batched: bool, infos: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
+    places: dict[str, Any] = {"start_pos": (0, 0), "goal_pos": (7, 7)}
+    vec = sb3_vec("GridWorld", num_envs=2, infos=infos, max_steps=2, **places)
+    vec.reset()
+    vec.step(np.array([3, 3]))
+    shown, _, dones, rows = vec.step(np.array([3, 3]))
+    assert dones.all()
+    for row in rows:
+        if infos == "mask":
+            assert row.pop("action_mask").dtype == np.bool_
+        assert row.keys() == {"terminal_observation", "TimeLimit.truncated"}
+        assert row["TimeLimit.truncated"]
+        assert (row["terminal_observation"] != shown[0]).any()
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_waits_end_when_an_agent_enters_and_when_its_environment_resets(
+    batched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not batched:
+        monkeypatch.setattr("piase_gym.adapters.sb3.steps_in_batches", lambda _world: False)
+    places: dict[str, Any] = {"start_pos": [(5, 5), (0, 0)], "goal_pos": (1, 0)}
+    vec = sb3_vec("GridWorld", num_envs=2, agents=2, max_steps=6, join_at=(0, 2), **places)
+    vec.reset()
+    for _ in range(2):
+        told = []
+        for step in range(6):
+            act = 3 if step == 2 else 4  # who enters wins at once, the other lets time pass
+            _, _, dones, infos = vec.step(np.array([4, act] * 2))
+            assert dones[:2].tolist() == dones[2:].tolist()
+            assert step != 1 or not infos[1]["terminal_observation"].any()
+            told.append(
+                [
+                    (bool(d), row.get("episode", {}).get("l"))
+                    for d, row in zip(dones, infos, strict=True)
+                ][:2]
+            )
+        going, over = (False, None), (True, None)
+        assert [row[0] for row in told] == [going] * 5 + [(True, 6)]
+        assert [row[1] for row in told] == [going, over, (True, 1), going, going, over]
+
+
 def test_a_reset_in_the_course_of_episodes_begins_statistics_anew() -> None:
     vec = sb3_vec("GridWorld", num_envs=2, max_steps=3, start_pos=(0, 0), goal_pos=(7, 7))
     vec.reset()
@@ -514,9 +592,9 @@ def test_slots_of_continuous_actions_have_no_masks() -> None:
     vec.reset()
     size = env.action_space("agent_0").shape or ()
     assert vec.step(np.zeros((2, *size)))[0].shape[0] == 2
-    for wrong in ((3, *size), (2, 3), (2,)):
+    for wrong in (np.zeros((3, *size)), np.zeros((2, 3)), np.zeros(2), [[0.0], [0.0, 1.0]]):
         with pytest.raises(ActionError, match=r"actions are arrays of shape \(2, 2\), not \("):
-            vec.step(np.zeros(wrong))
+            vec.step(wrong)
     with pytest.raises(AttributeError, match="continuous actions have no masks"):
         vec.action_masks()
     assert not vec.has_attr("action_masks")

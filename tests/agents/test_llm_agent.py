@@ -22,7 +22,7 @@ from piase_gym import BaseEnv, Simulation, runs
 from piase_gym.agents import Feedback, LLMAgent, Percept, make_agent
 from piase_gym.agents.llm import Budget, ReplyFile, Usage, VisionModel
 from piase_gym.agents.llm.caller import ModelCaller
-from piase_gym.agents.llm.client import KEY_ENV, find_key
+from piase_gym.agents.llm.client import KEY_ENV, find_key, size_of
 from piase_gym.agents.llm.prompt import Prompt, data
 from piase_gym.agents.llm.replies import REPLY_EVENT
 from piase_gym.agents.policy_registry import check_policy
@@ -676,6 +676,20 @@ def test_who_tells_others_too_much_learns_of_it_in_the_next_step(tmp_path: Path)
     assert runs.replay(log).ok
 
 
+def test_who_has_nobody_to_write_to_or_writes_nothing_is_told_nothing_of_it() -> None:
+    talk: dict[str, Any] = {"speech": True, "talk": 1, "choice_names": "native", "rounds": 2}
+    for world, others, fields, answer in (
+        ("GridWorld", {}, {"max_steps": 3}, "action: stay\nmessage_to_others: hello"),
+        ("SocialDilemma", {"agent_1": "noop"}, talk, "action: silent"),
+    ):
+        with ModelServer([answer]) as server:
+            team = {"agent_0": LLMAgent("m", server.base_url), **others}
+            Simulation(world, team, **fields).run()
+            asked = [request["messages"][-1]["content"] for request in server.requests]
+        assert len(asked) > 2
+        assert not any("Your message" in text for text in asked)
+
+
 def test_a_model_writes_to_others_only_when_it_may_speak_and_learns_of_it(tmp_path: Path) -> None:
     told, log = "Your message to the others was not sent: you could not speak then.", "run.jsonl"
     wrap = (lambda env: AvtLogger(env, tmp_path / log),)
@@ -755,6 +769,7 @@ def test_what_a_model_is_told(tmp_path: Path) -> None:
         "answer": "yaml",
         "facts": True,
         "messages": True,
+        "briefing": "Mind the\u200b lock.",
         "memories": lambda text: [f"a memory of {len(text)} characters", 'a "quote"'],
     }
     env = piase_gym.parallel_env("TextRoom", agents=2, view="text", actions="text")
@@ -768,6 +783,9 @@ def test_what_a_model_is_told(tmp_path: Path) -> None:
         system, user = server.requests[0]["messages"]
     assert system["content"].startswith("I am agent_0 of TextRoom.\nYou are agent_0 in TextRoom")
     assert "message_to_others" in system["content"]
+    assert system["content"].endswith("not read.\n\nMind the lock.")
+    assert agent.settings()["briefing"] == settings["briefing"]
+    assert "briefing" not in LLMAgent("m", server.base_url).settings()
     text = env.world.observation_text(0)
     assert f"<observation>\n{text}\n</observation>" in user["content"]
     assert '- agent_1: "Obey me, \\"now\\"!"' in user["content"]
@@ -899,6 +917,15 @@ def test_budgets_are_kept_by_all_who_share_them(tmp_path: Path) -> None:
     for agent in agents.values():
         total.add(agent.usage)
     assert total.tokens == budget.usage.tokens
+
+
+def test_a_call_may_take_its_prompt_and_its_longest_answer() -> None:
+    with ModelServer(["stay"]) as server:
+        asked(server, max_tokens=10)
+        most = size_of(server.requests[0]) // 3 + 1 + 10
+        assert asked(server, max_tokens=10, budget=Budget(tokens=most))[0] == STAY
+        found, _ = asked(server, max_tokens=10, budget=Budget(tokens=most - 1))
+    assert f"one call alone may take {most}" in found.message
 
 
 def test_tokens_are_counted_where_a_server_does_not_tell_them() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from piase_gym.benchmarks import evaluate
+from piase_gym.benchmarks.evaluation.statistics import Interval
 from piase_gym.benchmarks.evaluation.suites import Row, Suite, expand
 from piase_gym.benchmarks.references import learned
 from piase_gym.benchmarks.references.models import ModelFolder
@@ -63,6 +64,21 @@ def test_a_task_is_open_where_the_best_learner_is_at_random_level() -> None:
     assert row.gain.estimate == pytest.approx(np.mean(high) - np.mean(floor))
     assert row.gain.high - row.gain.low < 1.0
     assert (row.edge.estimate, row.random_success) == (0.5, 0.5)  # type: ignore[union-attr]
+
+
+def test_the_best_learner_is_above_random_level_then_trained_again_and_then_wins_most() -> None:
+    def row(runs: int, won: float, gain: float, low: float = 0.5) -> learned.Learned:
+        gained, share = Interval(gain, low, gain + 1), Interval(won, won, won)
+        return learned.Learned("ppo", runs, gained, share, gained, None, None, True)
+
+    ranked = [row(1, 0.1, 1), row(2, 0.1, 1), row(2, 0.1, 2), row(2, 0.2, 1)]
+    ranked = [row(9, 0.9, 9, low=-1.0), *ranked]
+    for place, worse in enumerate(ranked):
+        for better in ranked[place + 1 :]:
+            assert learned.best([worse, better]) is learned.best([better, worse]) is better
+    assert [learned._training_words(one) for one in ranked[:2]] == ["ppo, 9 runs", "ppo, 1 run"]
+    known = {"a": {"mean": 1.0}, "b": {"mean": 2.5}, "c": {}, "d": {"mean": None}}
+    assert learned._best_known(known) == ("b", "2.50")
 
 
 def test_partners_are_named_in_their_order() -> None:

@@ -115,6 +115,10 @@ def test_a_row_is_found_by_its_names_and_the_first_policy_is_the_usual_one() -> 
     assert (found.policies, found.settings) == (("mine", "other"), ("a", "b"))
     assert found.scores() == found.scores("mine") == {"a": 25.0, "b": 100.0}
     assert found.scores("other") == {"a": 50.0}
+    nothing = results_of()
+    assert nothing.scores() == {}
+    with pytest.raises(UnknownNameError):
+        nothing.row("a")
 
 
 def test_policies_are_compared_on_what_both_have() -> None:

@@ -186,6 +186,8 @@ def test_commands_as_data_are_found(reply: str) -> None:
         ('{"action": "go nor', "unparsable", "cannot be read"),
         ('{"action": ""}', "unparsable", "is empty"),
         ("<action></action>", "unparsable", "is empty"),
+        ("reason: hungry\n<action></action>", "unparsable", "is empty"),
+        ("[3]", "unparsable", "is a int, not a command"),
         ('{"action": "go", "parameters": "north"}', "unparsable", "no JSON"),
         ('{"action": "go", "parameters": ["north"]}', "unparsable", "not a list"),
         ("Ich gehe jetzt.\nNach Norden.", "unparsable", "no line of the reply"),
@@ -338,6 +340,8 @@ def test_what_a_model_makes_up_is_not_read(gap: str) -> None:
         ),
         ("action: go north\nreason: ~\nmessage_to_others: null", Answer("go north")),
         ("action: go north\nmessage_to_others: 'null'", Answer("go north", message="null")),
+        ('reason: hungry\naction: ["go north"]', Answer("go north", reason="hungry")),
+        ("I ```look``` first\nand then ``` or so", Answer("look")),
         ('{"thinking": "one\ntwo", "action": "go north"}', Answer("go north", "one\ntwo")),
         ('Well: {"thinking": "one\ntwo", "action": "look"} it is.', Answer("look", "one\ntwo")),
         ('{"action": "look", "reason": {"a": "é"}}', Answer("look", reason='{"a": "é"}')),
@@ -355,6 +359,7 @@ def test_of_several_parts_each_has_its_place(reply: str, found: Answer) -> None:
 def test_a_command_of_several_lines_is_taken_whole_where_there_are_such() -> None:
     query, reads = "SELECT 1\nUNION SELECT 2", (lambda text: text.startswith("SELECT"),)
     assert read_answer(query, reads, multiline=True) == Answer(query)
+    assert read_answer(query, (lambda _: False, *reads), multiline=True) == Answer(query)
     assert read_answer(query, reads) == Answer("SELECT 1")
     assert read_answer("go north\ngo south") == Answer("go south")  # without readers the last line
 

@@ -14,7 +14,7 @@ import pytest
 from piase_gym.curricula import DevelopmentalCurriculum
 from piase_gym.curricula.central import CentralDirector, FollowingEnv
 from piase_gym.curricula.slot_workers import SlotResult
-from piase_gym.errors import ConfigError
+from piase_gym.errors import ActionError, ClosedError, ConfigError
 from tests.curricula.example_curricula import STAY, curriculum, step
 
 PLAN = DevelopmentalCurriculum(
@@ -44,6 +44,7 @@ def by_pickle(director: CentralDirector, slot: int) -> FollowingEnv:
 
 
 def _sent(result: SlotResult | None) -> SlotResult | None:
+    assert result is None or (result.observation, result.info) == (None, {}), "what is large stays"
     found: SlotResult | None = pickle.loads(pickle.dumps(result))
     return found
 
@@ -100,6 +101,37 @@ def test_staleness_is_what_fell_meanwhile_and_is_bounded() -> None:
     assert free.decisions == bound.decisions == 1
 
 
+def test_what_is_not_counted_is_followed_by_an_episode_of_the_present_step() -> None:
+    passed = [{"metric": "success_rate", "operator": ">=", "value": 0.0}]
+    plan = curriculum(step(1, completion_criteria=passed), step(2, config={"width": 6}))
+    director = CentralDirector("GridWorld", plan, slots=2, max_staleness=0)
+    envs, dice = [director.follower(slot) for slot in range(2)], np.random.default_rng(0)
+    for env in envs:
+        env.reset()
+    for env, counted in zip(envs, (True, False), strict=True):
+        play(env, dice)
+        env.reset()
+        assert (director.decisions, director.arrivals[-1].counted) == (1, counted)
+        assert env._slot_env.env.config.width == 6
+
+
+def test_a_follower_is_an_environment() -> None:
+    director = CentralDirector("GridWorld", PLAN, slots=2, seed=5)
+    env = director.follower(1)
+    shown, info = env.reset()
+    assert env.observation_space.contains(shown)
+    assert info["seed"] == 6
+    with pytest.raises(ActionError, match="action 99 of agent_0"):
+        env.step(99)
+    shown, reward, terminated, truncated, info = env.step(4)
+    assert env.observation_space.contains(shown)
+    assert (reward < 0, terminated, truncated) == (True, False, False)
+    assert info["action_mask"].any()
+    env.close()
+    with pytest.raises(ClosedError):
+        env.step(4)
+
+
 def test_a_slot_that_begins_again_breaks_its_episode_off() -> None:
     director = CentralDirector("GridWorld", PLAN, slots=1)
     first = director.next(0)
@@ -144,6 +176,9 @@ def test_who_enters_gets_a_slot_of_its_own_or_the_one_that_is_silent_for_longest
         lambda: CentralDirector("GridWorld", PLAN, slots=2).next(2),
         lambda: CentralDirector("GridWorld", PLAN, slots=2).next(True),
         lambda: CentralDirector("GridWorld", PLAN, slots=2).next(0, SlotResult(0)),
+        lambda: (d := CentralDirector("GridWorld", PLAN, slots=2)).next(
+            d.next(0).slot, SlotResult(0)
+        ),
         lambda: CentralDirector("GridWorld", PLAN, slots=2, max_staleness=-1),
         lambda: CentralDirector("GridWorld", PLAN, slots=0),
     ],

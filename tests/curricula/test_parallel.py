@@ -18,8 +18,10 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym.agents import make_agent
 from piase_gym.curricula import slot_workers
-from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula
+from piase_gym.curricula.metrics import EpisodeRecord
+from piase_gym.curricula.parallel import AsyncCurricula, ParallelCurricula, date_in_run
 from piase_gym.errors import (
     ActionError,
     ClosedError,
@@ -29,6 +31,8 @@ from piase_gym.errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from piase_gym.runs.history import Episode
+from piase_gym.runs.recent_events import Step
 from piase_gym.wrappers import CurriculumWrapper
 from tests.curricula.example_curricula import CORNER, STAY, curriculum, step
 from tests.interfaces.own_envs import Lamps
@@ -389,7 +393,7 @@ def test_steps_of_slots_have_the_dates_of_the_run(kind: Any) -> None:
     env = kind("GridWorld", plan, slots=3, workers=0)
     rng, dates, wanted = np.random.default_rng(0), {0: [], 1: [], 2: []}, []
     env.reset(seed=0)
-    clock = 0
+    clock, begun = 0, [0, 0, 0]
     if kind is ParallelCurricula:
         over = np.zeros(3, bool)
         for clock in range(1, 60):
@@ -398,23 +402,25 @@ def test_steps_of_slots_have_the_dates_of_the_run(kind: Any) -> None:
             over = terminated | truncated
             for slot in range(3):
                 dates[slot] += [] if begins[slot] else [clock]
+                begun[slot] = clock if begins[slot] else begun[slot]
                 if over[slot]:
-                    wanted.append((slot, dates[slot]))
+                    wanted.append((slot, begun[slot], dates[slot]))
                     dates[slot] = []
     else:
         for clock in range(1, 200):
             answer = env.recv()
             dates[answer.slot].append(clock)
             if answer.terminated or answer.truncated:
-                wanted.append((answer.slot, dates[answer.slot][1:]))  # the first is the reset's
-                dates[answer.slot] = []
+                # The first date is that of the reset's answer.
+                wanted.append((answer.slot, begun[answer.slot], dates[answer.slot][1:]))
+                dates[answer.slot], begun[answer.slot] = [], clock
             env.send(answer.slot, int(rng.choice([1, 3, 3, 4])))
     known = env.controller.metrics.history.of("agent_0")
     rows = sorted(known.episodes, key=lambda row: (row.end, row.slot))
-    found = [(r.slot, [s.step for s in known.steps if _in(s, r)]) for r in rows]
+    found = [(r.slot, r.start, [s.step for s in known.steps if _in(s, r)]) for r in rows]
     counted = [row.attempt != -1 for row in rows]
     assert sum(counted) > 8
-    assert [row.end for row in rows] == [ended[-1] for _, ended in wanted]
+    assert [row.end for row in rows] == [ended[-1] for *_, ended in wanted]
     for one, other, counts in zip(found, wanted, counted, strict=True):
         assert not counts or one == other
     env.close()
@@ -422,6 +428,34 @@ def test_steps_of_slots_have_the_dates_of_the_run(kind: Any) -> None:
 
 def _in(one: Any, row: Any) -> bool:
     return (one.slot, one.episode) == (row.slot, row.episode)
+
+
+@pytest.mark.parametrize(
+    ("arrived", "dates"),
+    [([100], [97, 98, 99, 100]), ([90, 91, 93, 95, 99], [91, 93, 95, 99])],
+)
+def test_steps_are_just_before_the_last_one_where_that_alone_is_known(
+    arrived: list[int], dates: list[int]
+) -> None:
+    episode = Episode("agent_0", 3, 0, 0, None, 40, 44, 4, milestones={"goal": 43}, arrived=42)
+    steps = [Step(at, 3, 0, 0, "ok", 0.0, 0) for at in range(41, 45)]
+    moved = date_in_run(EpisodeRecord(episode, steps), 2, 7, 60, arrived)
+    assert [one.step for one in moved.steps] == dates
+    assert {(one.slot, one.attempt) for one in moved.steps} == {(2, 7)}
+    row = moved.episode
+    assert (row.slot, row.attempt, row.start, row.end) == (2, 7, 60, dates[-1])
+    assert (row.milestones, row.arrived) == ({"goal": dates[2]}, dates[1])
+
+
+def test_what_a_reset_breaks_off_is_played_again() -> None:
+    env = ParallelCurricula("GridWorld", curriculum(step(1)), slots=2, workers=0)
+    for _ in range(2):
+        env.reset(seed=0)
+        env.step([3, STAY])
+    env.step([3, STAY])
+    env.step([3, STAY])
+    assert [decision.decision for decision in env.decisions] == ["PROCEED"]
+    env.close()
 
 
 def test_windows_of_steps_count_what_all_slots_have_played() -> None:
@@ -437,16 +471,64 @@ def test_windows_of_steps_count_what_all_slots_have_played() -> None:
     env.close()
 
 
+def test_slots_answer_as_a_vector_of_environments() -> None:
+    env = ParallelCurricula("GridWorld", CORNER, slots=3, workers=0)
+    shown, infos = env.reset(seed=[5, 9, 2])
+    shape = (3, int(env.single_action_space.n))
+    assert infos.keys() == {"seed", "action_mask"}
+    assert (infos["seed"].tolist(), infos["action_mask"].shape) == ([5, 9, 2], shape)
+    assert shown in env.observation_space
+    seen, rewards, terminated, truncated, infos = env.step([1, STAY, 3])
+    assert infos.keys() == {"result", "action_mask"}
+    assert (infos["result"].shape, infos["action_mask"].shape) == ((3,), shape)
+    assert seen in env.observation_space
+    assert (seen != shown).any(axis=1).tolist() == [True, False, True], "the second stays"
+    assert (rewards.shape, terminated.any(), truncated.any()) == ((3,), False, False)
+    east, stayed = env.render()[2], env.render()[1]
+    assert east.shape == stayed.shape
+    assert (east != stayed).any()
+    env.close()
+
+
+def test_an_episode_of_who_enters_late_has_its_own_steps_alone() -> None:
+    plan = curriculum({"order": 1, "name": "late", "adaptation_rules": RULES})
+    team: dict[str, Any] = {"agents": 2, "agent": "agent_1", "partners": {"agent_0": "random"}}
+    env = ParallelCurricula("GridWorld", plan, slots=1, workers=0, join_at=(0, 3), **team)
+    env.reset(seed=0)
+    rng, paid, over = np.random.default_rng(0), list[float](), np.zeros(1, bool)
+    while not over.any():
+        _, reward, terminated, truncated, _ = env.step(rng.integers(0, 4, 1))
+        paid, over = [*paid, *reward], terminated | truncated
+    (row,) = env.controller.metrics.history.of("agent_1").episodes
+    assert (row.length, row.total) == (len(paid), pytest.approx(sum(paid)))
+    env.close()
+
+
+def test_each_slot_has_partners_of_its_own() -> None:
+    agent = make_agent("random")
+    plan = curriculum({"order": 1, "name": "alone"})
+    team: dict[str, Any] = {"agents": 2, "agent": "agent_0", "partners": {"agent_1": agent}}
+    env = ParallelCurricula("GridWorld", plan, slots=2, workers=0, **team)
+    seated = [runner.partners[1] for runner in env.controller.workers.runners]
+    assert len({id(one) for one in (agent, *seated)}) == 3
+    env.close()
+    for runner in env.controller.workers.runners:
+        with pytest.raises(ClosedError):
+            runner.require_open()
+
+
 def test_slots_are_told_one_thing_at_a_time() -> None:
     env = AsyncCurricula("GridWorld", CORNER, slots=2, workers=0)
     with pytest.raises(ResetNeededError):
         env.send(0, STAY)
-    env.reset(seed=0)
+    env.reset(seed=3)
     with pytest.raises(ConfigError, match=r"slot 0 .* free slots are \[\]"):
         env.send(0, STAY)
     with pytest.raises(ConfigError, match="busy"):
         env.reset()
-    assert {env.recv().slot, env.recv().slot} == {0, 1}
+    assert {env.recv().info["seed"], env.recv().info["seed"]} == {3, 4}
+    with pytest.raises(ConfigError, match=r"slot 2 .* free slots are \[0, 1\]"):
+        env.send(2, STAY)
     with pytest.raises(ConfigError, match="nobody is busy"):
         env.recv()
     env.close()
@@ -466,16 +548,17 @@ def test_a_slot_is_free_again_after_what_went_wrong_in_it() -> None:
     env.close()
 
 
+@pytest.mark.parametrize("slots", [1, 2])
 @pytest.mark.parametrize("director", ["scripted", "randomisation"])
-def test_every_slot_sees_that_its_target_is_reached(director: str) -> None:
+def test_every_slot_sees_that_its_target_is_reached(director: str, slots: int) -> None:
     target = {"motivation": {"current_goal_details": {"target_coords": [1, 0]}}}
     plan = curriculum(step(1, max_interactions=2, agent_config_overrides=target))
-    env = ParallelCurricula("GridWorld", plan, slots=3, workers=0, director=director)
+    env = ParallelCurricula("GridWorld", plan, slots=slots, workers=0, director=director)
     env.reset(seed=0)
     for _ in range(2):
-        env.step([3, 3, 3])
+        env.step([3] * slots)
     episodes = env.controller.metrics.history.of("agent_0").episodes
-    assert [(row.slot, row.arrived) for row in episodes] == [(0, 1), (1, 1), (2, 1)]
+    assert [(row.slot, row.arrived) for row in episodes] == [(0, 1), (1, 1)][:slots]
     env.close()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -237,6 +238,18 @@ def test_a_file_that_says_something_else_is_refused(
     rewritten(path, **changes)
     with pytest.raises(MemoryFileError, match=told):
         FaissMemory.load(path)
+
+
+@pytest.mark.parametrize("texts", [["one"], [1, 2], {"one": 1, "two": 2}, "ab", ["one", "two"]])
+def test_texts_and_vectors_of_a_file_fit(texts: Any, tmp_path: Path) -> None:
+    path, own = tmp_path / "agent.memory", Own(2, lambda text: [len(text), 1])
+    FaissMemory(own).save(path)
+    vectors = np.array([[3, 1], [3, np.nan if texts == ["one", "two"] else 1]], "<f4")
+    body = vectors.tobytes() + json.dumps(texts).encode()
+    path.write_bytes(path.read_bytes().split(b"\n")[0] + b"\n" + body)
+    rewritten(path, count=2, checksum=xxhash.xxh3_64_hexdigest(body))
+    with pytest.raises(MemoryFileError, match="does not hold what its first line says"):
+        FaissMemory.load(path, own)
 
 
 def test_a_memory_of_another_embedder_or_size_is_refused(tmp_path: Path) -> None:

@@ -198,8 +198,10 @@ def test_the_last_steps_of_a_batch_count_though_nobody_is_in_play(tmp_path: Path
 
 def test_wrong_questions_are_named() -> None:
     metrics = runs.Metrics(grid())
-    with pytest.raises(UnknownNameError, match="success_rate"):
-        metrics.get_performance_metric("agent_0", "sucess_rate")
+    assert metrics.agents == ("agent_0", "agent_1", "agent_2")
+    for misspelt in ("sucess_rate", "reached_goal_first"):
+        with pytest.raises(UnknownNameError, match=f"unknown metric '{misspelt}'.*success_rate"):
+            metrics.get_performance_metric("agent_0", misspelt)
     with pytest.raises(AgentError, match="agent_9"):
         metrics.get_performance_metric("agent_9", "success_rate")
     for window in ({"days": 1}, {"episodes": 0}, {"episodes": 1, "attempts": 2}, 5):
@@ -207,6 +209,9 @@ def test_wrong_questions_are_named() -> None:
             metrics.get_performance_metric("agent_0", "success_rate", window)  # type: ignore[arg-type]
     with pytest.raises(ConfigError):
         metrics.check_event_occurred("agent_0", {})
+    for ask in (metrics.get_performance_metric, metrics.check_event_occurred):
+        with pytest.raises(ConfigError, match="there is no slot 1 in this run; allowed: 0"):
+            ask("agent_0", "success_rate", slot=1)
     assert isinstance(metrics, runs.PiaAVTInterface)
 
 

@@ -505,6 +505,29 @@ def test_snapshots_hold_what_a_script_has_done(name: str) -> None:
     assert other.digest() == env.digest()
 
 
+def test_a_snapshot_has_the_settings_of_its_script_and_a_refused_one_changes_none() -> None:
+    response = {"type": "change_setting", "setting": "max_steps", "value": 4}
+    events = [{"trigger": {"type": "step_reached", "step": 2}, "response": response}]
+    env, _ = play(corridor(events=events), [STAY] * 3)
+    early, late = piase_gym.parallel_env(corridor(events=events)), env.snapshot()
+    early.reset(seed=0)
+    first, limit = early.snapshot(), early.config.max_steps
+    assert limit > 4
+    before = env.digest()
+    with pytest.raises(SnapshotError, match="the state lacks"):
+        env.restore({**first, "state": {}})
+    assert (env.world.config.max_steps, env.digest()) == (4, before)
+    assert env.world.base_config.max_steps == limit
+    for kept, most in ((late, 4), (first, limit), (late, 4)):
+        early.restore(kept)
+        assert early.world.config.max_steps == int(early.world.tables["max_steps"][0]) == most
+        assert early.world.base_config.max_steps == limit
+    assert early.digest() == env.digest()
+    early.restore({**late, "config": {**late["config"], "max_steps": 4}})
+    assert early.world.base_config.max_steps == 4
+    assert [one.step({"agent_0": STAY})[3] for one in (early, env)] == [{"agent_0": True}] * 2
+
+
 def test_runs_of_scripts_are_replayed_bit_for_bit(tmp_path: Path) -> None:
     from piase_gym.runs import replay
     from piase_gym.wrappers import AvtLogger

@@ -180,6 +180,10 @@ class Told(Agent):
         super().__init__()
         self.answer = answer
         self.learnt: list[Feedback] = []
+        self.begun: list[int] = []
+
+    def reset(self, seed: int) -> None:
+        self.begun.append(seed)
 
     def act(self) -> Any:
         return self.answer
@@ -203,13 +207,17 @@ def told(monkeypatch: pytest.MonkeyPatch, answer: Any) -> Told:
 
 def test_what_a_policy_fails_to_do_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = told(monkeypatch, InvalidAction(Outcome.TIMEOUT, "the model cannot be reached"))
-    play = Play(Setup("GridWorld"))
+    play = Play(Setup("GridWorld", seed=7))
     play.let("llm")
     turn = play.look().turn
     assert turn is not None
     assert (turn.line, turn.outcome) == ("", "timeout")
     assert turn.feedback == "the model cannot be reached"
     assert agent.learnt == [Feedback(turn.reward, False, False, Outcome.TIMEOUT)]
+    play.let("llm")
+    play.start(2)
+    play.let("llm")
+    assert agent.begun == [7, 8], "once a level, with its seed"
     play.close()
 
 

@@ -12,6 +12,7 @@ from piase_gym.benchmarks.evaluation.statistics import mean_interval
 from piase_gym.curricula.decisions import Decision
 from piase_gym.curricula.learning_path import LearningPath
 from piase_gym.errors import ConfigError
+from piase_gym.training import curriculum_comparison
 from piase_gym.training.curriculum_comparison import (
     completions,
     draw_group,
@@ -96,6 +97,30 @@ def test_the_picture_names_all_steps_and_groups(tmp_path: Path) -> None:
         assert f"<!-- {words} -->" in told
     assert "<!-- Lessons by threshold: 0 of 1 finished -->" in told
     assert "<!-- environment steps until a step was completed -->" in told
+
+
+def test_every_group_has_a_line_of_its_own_within_the_row_of_a_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = (9, "Last")
+    far = run_of((200, last, True), director="director")
+    far.names = {9: "Last", **{order: f"step {order}" for order in range(8, 2, -1)}}
+    figure = new_figure(4.0, 4.0)
+    monkeypatch.setattr(curriculum_comparison, "new_figure", lambda *_: figure)
+    plot_comparison([FAST, SLOW, OTHER, far], tmp_path / "all.svg")
+    (axes,) = figure.axes
+    told = [label.get_text() for label in axes.get_yticklabels()]
+    assert told == ["1  Walk", "2  Run", *[f"{n}  step {n}" for n in range(3, 9)], "9  Last"]
+    assert list(axes.get_yticks()) == list(range(9)), "the first step is lowest"
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    assert (left, low, high) == (0, -0.5, 8.5)
+    assert right > 200 > right / 2
+    dots = {
+        round(line.get_ydata()[0], 3): line.get_alpha()
+        for line in axes.lines[::-1]
+        if len(line.get_xdata()) and line.get_marker() == "o"
+    }
+    assert dots == {0.233: 0.4, 1.233: 0.4, 0.0: 1.0, 7.767: 1.0}, "one run alone is not pale"
 
 
 def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:

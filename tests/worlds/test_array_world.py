@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import piase_gym
+from piase_gym.compiled.stepping import ABSENT
+from piase_gym.core.commands import Command, Outcome
+from piase_gym.errors import ActionError
 
 
 @pytest.mark.parametrize("name", ["GridWorld", "SocialDilemma", "ObjectSearch", "WordCraft"])
@@ -62,3 +65,42 @@ def test_milestones_are_told_of_the_step_that_reached_them_and_of_no_other() -> 
             world.step([0, 0])
             told.append([step and step.milestones for step in world.last_steps()])
         assert told == [[("chose silent", "all chose silent")] * 2, [()] * 2], seed
+
+
+@pytest.mark.parametrize("name", ["GridWorld", "WordCraft"])
+def test_what_was_handed_out_is_not_written_into_later(name: str) -> None:
+    world = piase_gym.parallel_env(name).world
+    world.reset(seed=0)
+    kept, vectors, masks = world.capture(), world.vectors(), world.masks()
+    before = [row.copy() for row in (*world.vectors(kept), *vectors, *masks)]
+    for act in (0, 1, 3):
+        world.step([act])
+    assert not np.array_equal(before[1], world.vectors()[0])
+    assert name == "GridWorld" or not np.array_equal(before[2], world.masks()[0])
+    assert all(map(np.array_equal, before, (*world.vectors(kept), *vectors, *masks)))
+
+
+def test_codes_stand_for_commands_without_an_index_and_are_no_actions() -> None:
+    """To tell an agent nothing is a command of the grammar that no index stands for."""
+    fields: dict[str, Any] = {"agents": 2, "symbols": 2, "message_to": True}
+    world: Any = piase_gym.parallel_env("GridWorld", **fields).world
+    world.reset(seed=0)
+    nothing, unknown = Command("stay", {"agent_id": "agent_1"}), Command("fly")
+    for command, outcome in ((nothing, Outcome.ILLEGAL), (unknown, Outcome.UNPARSABLE)):
+        code = world._code(0, command)
+        assert world.step([command, 1]).outcomes[0] == outcome
+        if code < 0:
+            with pytest.raises(ActionError, match=f"action {code} of agent_0 is not allowed"):
+                world.step([code, 1])
+    with pytest.raises(ActionError, match=f"action {ABSENT} of agent_0"):
+        world.step([ABSENT, 1])
+
+
+def test_a_twin_is_the_same_to_one_agent_and_another_to_the_others() -> None:
+    world = piase_gym.parallel_env("GridWorld", agents=2).world
+    world.reset(seed=0)
+    twin = world.twin(0)
+    assert twin is not None
+    assert [twin.facts(0), twin.hints[0]] == [world.facts(0), None]
+    assert twin.hints[1] is not None
+    assert twin.facts(1) != world.facts(1)

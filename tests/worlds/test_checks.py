@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from piase_gym.errors import SnapshotError
-from piase_gym.worlds.checks import find_agent_problem, find_grid_problem, read_field
+from piase_gym.worlds.checks import find_agent_problem, find_grid_problem, read_cells, read_field
+from piase_gym.worlds.grids.codes import OUTSIDE
 
 KIND = np.dtype(
     [
@@ -77,6 +78,36 @@ def test_only_fields_that_are_named_must_agree_with_the_config() -> None:
     assert find_agent_problem(record(), other, {"hand": 3}) == ""
     told = "'width' is 5, but the config says 9"
     assert find_agent_problem(record(), other, {"hand": 3}, ("agents", "width")) == told
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "sound"),
+    [
+        (None, 0, True),
+        ((1, 2), 255, True),
+        ((1, 2), 7, False),
+        ((1, 2), OUTSIDE, False),
+        ((0, 3), 0, False),
+        ((2, 0), 255, False),
+    ],
+)
+def test_cells_have_codes_of_the_grid_within_and_of_nothing_beyond(
+    place: tuple[int, int] | None, code: int, sound: bool
+) -> None:
+    """A grid of two rows and three columns, in a square of four."""
+    kind = [("width", "i4"), ("height", "i4"), ("cells", "u1", 16)]
+    grid = np.zeros((), kind)
+    grid["width"], grid["height"], grid["cells"] = 3, 2, OUTSIDE
+    cells = grid["cells"].reshape(4, 4)
+    cells[:2, :3] = 3
+    if place is not None:
+        cells[place] = code
+    found = read_cells(grid, (3, 255))
+    assert (found is not None) == sound
+    if found is not None:
+        np.testing.assert_array_equal(found[0], cells)
+        assert (~found[1]).nonzero()[0].tolist() == [0, 0, 0, 1, 1, 1]
+        assert (~found[1]).nonzero()[1].tolist() == [0, 1, 2, 0, 1, 2]
 
 
 BYTES = np.dtype(("u1", (2, 2)))
