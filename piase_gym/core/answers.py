@@ -432,7 +432,7 @@ def _data(data: Any) -> Answer | InvalidAction:
             return _data(data[0])
         return unparsable(f"the reply has {len(data)} commands; answer with one")
     if not isinstance(data, dict):
-        return unparsable(f"the action is a {type(data).__name__}, not a command")
+        return unparsable(f"the action is {data!r:.40}, not a command")
     lower = {str(key).lower(): value for key, value in data.items()}
     found = _command(lower)
     if isinstance(found, InvalidAction):

@@ -187,7 +187,7 @@ def test_commands_as_data_are_found(reply: str) -> None:
         ('{"action": ""}', "unparsable", "is empty"),
         ("<action></action>", "unparsable", "is empty"),
         ("reason: hungry\n<action></action>", "unparsable", "is empty"),
-        ("[3]", "unparsable", "is a int, not a command"),
+        ("[3]", "unparsable", "the action is 3, not a command"),
         ('{"action": "go", "parameters": "north"}', "unparsable", "no JSON"),
         ('{"action": "go", "parameters": ["north"]}', "unparsable", "not a list"),
         ("Ich gehe jetzt.\nNach Norden.", "unparsable", "no line of the reply"),

@@ -149,7 +149,7 @@ class SocialDilemma(ArrayWorld[SocialDilemmaConfig, F]):
 
     `piase_gym.worlds.social_dilemma.matrix.solutions` computes equilibria, best responses, the
     `exploitability` of strategies and the results of a `tournament`; `outcomes` beside it the
-    social optimum; `piase_gym.benchmarks.studies.dilemmas.measure` how any policy is `exploited`.
+    social optimum; `benchmarks/studies/dilemmas/measure.py` how any policy is `exploited`.
     The oracle plays for the good of all: the optimum of a matrix game, a rule-based plan in a
     commons. The script plays for itself: the best reply to the rounds that it remembers, and in a
     commons the nearest apple. Strategies for partners:
