@@ -903,11 +903,12 @@ class World(ABC, Generic[C, F]):
         """
         header = self.snapshot_header()
         config, hints, last_steps = check_snapshot(snapshot, header, self.base_config)
-        before, script = self.config, copy.copy(self.script)
+        before, script = self.config, self.script
         if config is not self.config:
             self.configure(config)
         try:
             if self.script is not None:
+                self.script = copy.copy(self.script)  # which leaves its last step behind
                 self.script.states = self.script.states.copy()
                 self.script.set_state(snapshot.get("script"))
                 self.change_settings(self.script.settings())

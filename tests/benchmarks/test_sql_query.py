@@ -58,6 +58,7 @@ def test_what_was_measured_is_told() -> None:
                 "published": levels,
                 "here": {"original": here, "order_aware": here},
                 "episodes": 2,
+                "replies": 0.625,
             }
         },
         "server": {"equal": ["1", "2"], "other": ["3"]},
@@ -69,6 +70,6 @@ def test_what_was_measured_is_told() -> None:
     assert "| 1,300 own questions | 1,000 | 2,000 | 30,000 |" in parts["speed"]
     published = "| model 1 | 50.0 | 50.0 | 50.0 | 50.0 | 50.0 | 3.0 | 12.5 |"
     assert published in parts["published"]
-    assert "| model 1 | 50.0 | 25.0 | 25.0 | 97.5 |" in parts["here"]
+    assert "| model 1 | 50.0 | 25.0 | 25.0 | 97.5 | 62.5 |" in parts["here"]
     assert "| the same rows in the same order | 2 |" in parts["server"]
     assert "| refused by the server" in parts["server"]
