@@ -184,6 +184,8 @@ COLUMNS = [
          " BY ID DESC"
          " SEPARATOR '/'), GROUP_CONCAT(Since, ':', ID ORDER BY ID SEPARATOR ''), GROUP_CONCAT(ID)"
          " FROM makers", [("3,1,2", "cafe; 'NOIR'", "900:11950:2x:3", "1,2,3")]),
+        ("SELECT GROUP_CONCAT(DISTINCT x) FROM (SELECT 'b' AS x UNION ALL SELECT 'a' UNION ALL"
+         " SELECT 'B') AS t", [("b,a",)]),
         ("SELECT GROUP_CONCAT(Name) FROM makers WHERE ID > 2", [(None,)]),
         ("SELECT GROUP_CONCAT(Weight ORDER BY Code) FROM goods", [("2.5",)]),
         ("SELECT LENGTH(GROUP_CONCAT(REPEAT('é', 300))), GROUP_CONCAT(REPEAT('', ID)),"
@@ -392,6 +394,8 @@ def test_mysql_is_understood(shop: Database, sql: str, rows: list[tuple[object, 
         ("SELECT DATE_ADD(Made, INTERVAL '1:2' HOUR_MINUTE) FROM goods", "INTERVAL of HOUR_MINUTE"),
         ("SELECT Made + INTERVAL 1 FROM goods", "not supported: INTERVAL without a unit"),
         ("SELECT DATE_FORMAT(Made, '%D') FROM goods", "not supported: DATE_FORMAT"),
+        ("SELECT GROUP_CONCAT(ID SEPARATOR NULL) FROM makers", "a SEPARATOR that is no text"),
+        ("SELECT GROUP_CONCAT(ID SEPARATOR REPEAT('x', 9)) FROM makers", "that is no text"),
         ("SHOW TABLES WHERE Tables_in_shop LIKE 'b' ESCAPE 'xy'", "not supported: ESCAPE"),
         ("SELECT 'a' LIKE 'b' ESCAPE 'xy'", "not supported: ESCAPE with several characters"),
         ("SELECT " + "CAST(" * 12 + "1.5" + " AS SIGNED)" * 12, "so much within one CAST"),

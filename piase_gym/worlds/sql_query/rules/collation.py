@@ -445,7 +445,10 @@ class _Joined:
         for place, falls in reversed([*enumerate(self._falls)]):
             rows.sort(key=lambda row: row[0][place], reverse=bool(falls))
         if self._once:
-            rows = list({key(row[1]): row for row in reversed(rows)}.values())[::-1]
+            once: dict[str, tuple[tuple[Any, ...], str]] = {}
+            for row in rows:
+                once.setdefault(key(row[1]), row)
+            rows = list(once.values())
         return rows[:MOST_JOINED]
 
     def finalize(self) -> str | None:

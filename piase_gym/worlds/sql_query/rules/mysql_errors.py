@@ -77,7 +77,7 @@ def _error_place(sql: str, error: Exception) -> int:
     early = sql.count("(") > sql.count(")") or not value or token.lower() in _UNFINISHED
     if not rest and early:
         return len(sql)
-    lines = sql.splitlines(keepends=True)[: where.get("line", 1) - 1]
+    lines = sql.splitlines(keepends=True)[: (where.get("line") or 1) - 1]
     place = sql.find(f"{token}{rest}", sum(map(len, lines)))
     return len(sql) if place < 0 else place
 

@@ -120,7 +120,10 @@ def _joined(generator: Any, node: Any) -> str:
         inside = inside.this
     if type(inside).__name__ == "Distinct":
         inside, once = inside.expressions[0], True
-    mark = node.args.get("separator") or quoted(",")
+    mark = node.args.get("separator")
+    if mark is not None and not mark.is_string:
+        raise ValueError("a SEPARATOR that is no text")
+    mark = quoted(",") if mark is None else mark
     return str(generator.func("MYSQL_GROUP_CONCAT", inside, mark, str(int(once)), *order))
 
 
